@@ -1,0 +1,45 @@
+# Every target makes and reuses .venv by itself; it needs only python3 with pip.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+WORKERS ?= 2
+
+.PHONY: help demo test test-all bench lint format clean
+
+help:
+	@echo "make demo      train the four formulations on one function: a table and a figure"
+	@echo "make test      the test suite (about 10 minutes on 2 cores)"
+	@echo "make test-all  the suite with its long checks"
+	@echo "make bench     measured ratios of time and memory"
+	@echo "make lint      ruff and pyright"
+
+$(READY): pyproject.toml
+	$(PYTHON) -c 'import sys; sys.exit("Python 3.11 or newer is needed, this is " + sys.version.split()[0] if sys.version_info < (3, 11) else 0)'
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	touch $(READY)
+
+demo: $(READY)
+	$(BIN)/shootax demo --out demo
+
+test: $(READY)
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
+
+test-all: $(READY) lint
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m "slow or not slow"
+
+bench: $(READY)
+	$(BIN)/python -m benchmarks
+
+lint: $(READY)
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/pyright
+
+format: $(READY)
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+clean:
+	rm -rf $(VENV) demo

@@ -1,0 +1,76 @@
+"""Where the weights θ(t) come from, and what they cost."""
+
+import abc
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, PRNGKeyArray, PyTree
+
+from shootax import checks
+from shootax.fields import AbstractBlockField, AbstractField
+from shootax.integrators import AbstractIntegrator
+from shootax.penalties import AbstractPenalty, Quadratic
+from shootax.systems import AbstractSystem
+
+
+class AbstractControl(eqx.Module):
+    """A path of weights $θ(t)$, $0 ≤ t ≤ T$, with its penalty $R$."""
+
+    T: eqx.AbstractVar[float]
+    penalty: eqx.AbstractVar[AbstractPenalty]
+
+    @abc.abstractmethod
+    def system(self, field: AbstractField, rows: int) -> AbstractSystem:
+        """The equations of `rows` rows of data under this control."""
+
+    @abc.abstractmethod
+    def quadrature(self, integrator: AbstractIntegrator) -> tuple[np.ndarray, np.ndarray]:
+        """Times and weights of a rule for integrals along θ(t)."""
+
+    @abc.abstractmethod
+    def cost(self, field: AbstractField) -> Float[Array, ""]:
+        """$∫_0^T R(θ(t))\\, dt$."""
+
+
+def default_penalty(field: AbstractField) -> Quadratic:
+    """All weights 1, but 10 for `theta3`, as in the paper."""
+    names = field.theta if isinstance(field, AbstractBlockField) else ()
+    return Quadratic(theta3=10.0) if "theta3" in names else Quadratic()
+
+
+def checked_penalty(field: AbstractField, penalty: Quadratic | None) -> Quadratic:
+    """The penalty asked for, if it fits the field; the default one if none is."""
+    if penalty is None:
+        return default_penalty(field)
+    penalty.check(field.theta)
+    return penalty
+
+
+def checked_horizon(T: float) -> float:
+    return checks.positive_number(T, "The final time T")
+
+
+def draw_theta(
+    field: AbstractField, scale: float, key: PRNGKeyArray, *leading: int
+) -> PyTree[Array]:
+    """Free weights: matrices uniform in $±scale/\\sqrt{fan\\,in}$, vectors zero."""
+    leaves, tree = jax.tree.flatten(field.theta)
+    keys = jax.random.split(key, len(leaves))
+
+    def one(key: PRNGKeyArray, shape: tuple[int, ...]) -> Array:
+        if len(shape) < 2:
+            return jnp.zeros((*leading, *shape))
+        bound = scale / np.sqrt(np.prod(shape[1:]))
+        return jax.random.uniform(key, (*leading, *shape), minval=-bound, maxval=bound)
+
+    return jax.tree.unflatten(
+        tree, [one(k, leaf.shape) for k, leaf in zip(keys, leaves, strict=True)]
+    )
+
+
+def gauss_legendre(T: float, points: int) -> tuple[np.ndarray, np.ndarray]:
+    """The Gauss-Legendre rule on $[0, T]$."""
+    x, w = np.polynomial.legendre.leggauss(points)
+    return 0.5 * T * (x + 1), 0.5 * T * w

@@ -1,0 +1,10 @@
+"""Vector fields $f(z, θ)$."""
+
+from shootax.fields.affine import Affine as Affine
+from shootax.fields.base import AbstractField as AbstractField
+from shootax.fields.base import shape as shape
+from shootax.fields.block import AbstractBlockField as AbstractBlockField
+from shootax.fields.block import Block as Block
+from shootax.fields.block import Feature as Feature
+from shootax.fields.block import Layout as Layout
+from shootax.fields.updown import UpDown as UpDown

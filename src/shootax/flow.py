@@ -1,0 +1,186 @@
+"""Data through a control: the one verb of the library."""
+
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, PyTree
+
+from shootax import checks
+from shootax.controls import AbstractControl
+from shootax.fields import AbstractField
+from shootax.integrators import RK4, AbstractIntegrator, AtEnd, AtNodes, AtTimes, Save
+from shootax.systems import AbstractSystem, Moment, ParticleState, State
+
+
+def flow(
+    field: AbstractField,
+    control: AbstractControl,
+    z: PyTree[Array],
+    *,
+    times: Float[Array, " times"] | Float[Array, "rows times"] | None = None,
+    integrator: AbstractIntegrator = RK4(),
+    reverse: bool = False,
+) -> PyTree[Array]:
+    """Moves the states `z` by $\\dot z = f(z, θ(t))$ from $t = 0$ to $T$.
+
+    The particles, if the control has any, are integrated once, however many rows there are.
+
+    **Arguments:**
+
+    - `field`: the vector field.
+    - `control`: where θ(t) comes from.
+    - `z`: states, with rows along the leading axis.
+    - `times`: when to report the states, in the order of travel: `(times,)` for all rows, or
+        `(rows, times)` for each row its own. Times on the grid of a fixed-step integrator are
+        exact; between grid points they are interpolated to fourth order.
+    - `integrator`: how the equations are solved.
+    - `reverse`: whether `z` is given at $t = T$ and moved back to $t = 0$.
+
+    **Returns:**
+
+    The states at the end, or at the times as `(rows, times, ...)`.
+    """
+    rows = _check_states(field, z)
+    save = _when(times, control.T, rows, integrator, reverse)
+    return _flow(field, control, z, save, integrator, reverse)
+
+
+@eqx.filter_jit
+def _flow(field, control, z, save, integrator, reverse) -> PyTree[Array]:
+    rows = jax.tree.leaves(z)[0].shape[0]
+    system = control.system(field, rows)
+    particles = system.start()
+    if reverse and particles is not None:
+        particles = _particles_at_end(system, particles, z, control.T, integrator)
+    out = integrator.solve(
+        system,
+        system.join(particles, z),
+        control.T,
+        save=save,
+        view=lambda y: system.split(y.rows)[1],
+        reverse=reverse,
+    )
+    shared = isinstance(save, AtNodes) or (isinstance(save, AtTimes) and save.times.ndim == 1)
+    return jax.tree.map(lambda leaf: jnp.swapaxes(leaf, 0, 1), out) if shared else out
+
+
+def _particles_at_end(
+    system: AbstractSystem,
+    particles: ParticleState,
+    z: PyTree[Array],
+    T: float,
+    integrator: AbstractIntegrator,
+) -> ParticleState:
+    alone = system.join(particles, jax.tree.map(lambda leaf: leaf[:0], z))
+
+    def view(y: State) -> PyTree:
+        return ParticleState(system.split(y.rows)[0], y.p)
+
+    return integrator.solve(system, alone, T, view=view)
+
+
+@eqx.filter_jit
+def along(
+    field: AbstractField,
+    control: AbstractControl,
+    measure: Any,
+    times: Float[np.ndarray, " times"],
+    integrator: AbstractIntegrator,
+) -> PyTree[Array]:
+    """`measure(system, moment, y)` at given times along the control, without any data."""
+    system = control.system(field, 0)
+    moments = jnp.asarray(times, jnp.result_type(float))
+    particles = system.start()
+    if particles is None:
+        return jax.lax.map(
+            lambda t: measure(system, Moment(t, t, -1, 0), State(None, None)), moments
+        )
+    nothing = jax.tree.map(lambda leaf: jnp.zeros((0, *leaf.shape[1:]), leaf.dtype), particles.q)
+    start = system.join(particles, nothing)
+    indices = integrator.nodes(control.T, times, False)
+    save = AtTimes(moments) if indices is None else AtNodes(indices)
+    path = integrator.solve(system, start, control.T, save=save, view=lambda y: y)
+    return jax.lax.map(
+        lambda ty: measure(system, Moment(ty[0], ty[0], -1, 0), ty[1]), (moments, path)
+    )
+
+
+def theta_path(
+    field: AbstractField,
+    control: AbstractControl,
+    times: Any,
+    *,
+    integrator: AbstractIntegrator = RK4(),
+) -> PyTree[Array]:
+    """The weights θ at the given `times`, stacked along a leading axis.
+
+    !!! example
+
+        ```python
+        import jax
+        import numpy as np
+        import shootax as sx
+
+        field = sx.UpDown(dim=1, inflation=4)
+        control = sx.Particles.draw(field, 3, key=jax.random.key(0))
+        theta = sx.theta_path(field, control, np.linspace(0, 1, 11))
+        print(theta["theta1"].shape)  # (11, 1, 4)
+        ```
+    """
+    times = np.asarray(times, np.float64)
+    _check_times(times, control.T, False)
+    return along(field, control, lambda system, at, y: system.theta(at, y), times, integrator)
+
+
+def _check_states(field: AbstractField, z: PyTree[Array]) -> int:
+    want, got = jax.tree.flatten(field.state), jax.tree.flatten(z)
+    fits = want[1] == got[1] and all(
+        jnp.shape(leaf)[1:] == template.shape
+        for leaf, template in zip(got[0], want[0], strict=True)
+    )
+    if not fits:
+        shapes = jax.tree.map(lambda leaf: ("rows", *leaf.shape), field.state)
+        raise ValueError(
+            f"The states must have shape {_show(shapes)} for {type(field).__name__}, got "
+            f"{_show(jax.tree.map(jnp.shape, z))}."
+        )
+    return jnp.shape(got[0][0])[0]
+
+
+def _show(shapes: Any) -> str:
+    return str(shapes).replace("'", "")
+
+
+def _when(times: Any, T: float, rows: int, integrator: AbstractIntegrator, reverse: bool) -> Save:
+    if times is None:
+        return AtEnd()
+    if checks.is_concrete(times):
+        times = np.asarray(times, np.float64)
+    if times.ndim not in (1, 2) or times.size == 0 or (times.ndim == 2 and len(times) != rows):
+        raise ValueError(
+            f"times must have shape (times,), or ({rows}, times) with one line for each row of the "
+            f"data, got shape {times.shape}."
+        )
+    if checks.is_concrete(times):
+        _check_times(times, T, reverse)
+        indices = integrator.nodes(T, times, reverse)
+        if indices is not None:
+            return AtNodes(indices)
+    return AtTimes(jnp.asarray(times, jnp.result_type(float)))
+
+
+def _check_times(times: np.ndarray, T: float, reverse: bool) -> None:
+    checks.finite(times, "times")
+    slack = 1e-6 * T
+    if times.min() < -slack or times.max() > T + slack:
+        raise ValueError(
+            f"times must lie in [0, T] = [0, {T:g}], got times from {times.min():g} to "
+            f"{times.max():g}. Give the control a larger T."
+        )
+    gaps = np.diff(times, axis=-1)
+    if (gaps > 0).any() if reverse else (gaps < 0).any():
+        order = "decreasing, as the flow goes back in time" if reverse else "increasing"
+        raise ValueError(f"times must be sorted and {order}. Sort them along the last axis.")

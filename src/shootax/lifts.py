@@ -1,0 +1,110 @@
+"""Lifts: from an input to the initial state of a field. Each maps one input."""
+
+import abc
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, PRNGKeyArray
+
+from shootax import checks
+from shootax.activations import Activation, activation
+from shootax.fields import AbstractBlockField, AbstractField
+
+
+class AbstractLift(eqx.Module):
+    """A map from one input to one state."""
+
+    @abc.abstractmethod
+    def __call__(self, x: Array) -> Array:
+        """The initial state for the input `x`."""
+
+
+class IdentityLift(AbstractLift):
+    """The input is the state."""
+
+    def __call__(self, x: Array) -> Array:
+        return x
+
+
+class ZeroLift(AbstractLift):
+    """$v(0) = 0$."""
+
+    hidden: int = eqx.field(static=True)
+
+    def __call__(self, x: Float[Array, " dim"]) -> Float[Array, " state"]:
+        return jnp.concatenate([x, jnp.zeros(self.hidden, x.dtype)])
+
+
+class ConstantLift(AbstractLift):
+    """$v(0) = c$, a learned vector."""
+
+    bias: Float[Array, " hidden"]
+
+    def __init__(self, hidden: int):
+        self.bias = jnp.zeros(hidden)
+
+    def __call__(self, x: Float[Array, " dim"]) -> Float[Array, " state"]:
+        return jnp.concatenate([x, self.bias])
+
+
+class AffineLift(AbstractLift):
+    """$v(0) = Θ_{12} x(0) + b_{12}$, the paper's choice."""
+
+    weight: Float[Array, "hidden dim"]
+    bias: Float[Array, " hidden"]
+
+    def __init__(self, dim: int, hidden: int, *, key: PRNGKeyArray):
+        """Both start uniform in $±1/\\sqrt{dim}$."""
+        bound = dim**-0.5
+        weight_key, bias_key = jax.random.split(key)
+        self.weight = jax.random.uniform(weight_key, (hidden, dim), minval=-bound, maxval=bound)
+        self.bias = jax.random.uniform(bias_key, (hidden,), minval=-bound, maxval=bound)
+
+    def __call__(self, x: Float[Array, " dim"]) -> Float[Array, " state"]:
+        return jnp.concatenate([x, self.weight @ x + self.bias])
+
+
+class MLPLift(AbstractLift):
+    """$v(0)$ by a small network with one hidden layer."""
+
+    first: AffineLift
+    second: AffineLift
+    activation: Activation = eqx.field(static=True)
+    dim: int = eqx.field(static=True)
+
+    def __init__(
+        self, dim: int, hidden: int, *, width: int = 32, act: str = "tanh", key: PRNGKeyArray
+    ):
+        keys = jax.random.split(key)
+        self.first = AffineLift(dim, checks.positive_integer(width, "width"), key=keys[0])
+        self.second = AffineLift(width, hidden, key=keys[1])
+        self.activation = activation(act)
+        self.dim = dim
+
+    def __call__(self, x: Float[Array, " dim"]) -> Float[Array, " state"]:
+        inner = self.activation(self.first.weight @ x + self.first.bias)
+        return jnp.concatenate([x, self.second.weight @ inner + self.second.bias])
+
+
+LIFTS = ("affine", "zero", "constant", "mlp", "identity")
+
+
+def make_lift(lift: AbstractLift | str | None, field: AbstractField, key: PRNGKeyArray):
+    """A lift by name. By default the affine one, or none where the field has no hidden state."""
+    if not (lift is None or isinstance(lift, str)):
+        return lift
+    if not isinstance(field, AbstractBlockField) or field.hidden == 0:
+        if lift not in (None, "identity"):
+            raise ValueError(
+                f"{type(field).__name__} has no hidden state for a {lift!r} lift to fill."
+            )
+        return IdentityLift()
+    kinds = {
+        "affine": lambda: AffineLift(field.dim, field.hidden, key=key),
+        "zero": lambda: ZeroLift(field.hidden),
+        "constant": lambda: ConstantLift(field.hidden),
+        "mlp": lambda: MLPLift(field.dim, field.hidden, key=key),
+        "identity": IdentityLift,
+    }
+    return kinds[checks.one_of(lift or "affine", LIFTS, "lift")]()

@@ -1,0 +1,38 @@
+"""Shooting for any field, by differentiating the Hamiltonian."""
+
+import equinox as eqx
+import jax
+from jaxtyping import Array, PyTree
+
+from shootax.fields import AbstractField
+from shootax.fields.rows import pack
+from shootax.hamiltonian import hamilton_equations, theta_star
+from shootax.penalties import Quadratic
+from shootax.systems.base import AbstractSystem, Moment, ParticleState, State
+
+
+class AutomaticSystem(AbstractSystem):
+    """Hamilton's equations obtained by automatic differentiation (App. Automatic shooting)."""
+
+    field: AbstractField
+    penalty: Quadratic
+    particles: ParticleState
+    jumps: tuple[float, ...] = eqx.field(static=True, default=())
+
+    def start(self) -> ParticleState:
+        return self.particles
+
+    def join(self, particles: ParticleState, z: PyTree[Array]) -> State:
+        return State((particles.q, z), particles.p)
+
+    def split(self, rows: PyTree[Array]) -> tuple[PyTree[Array], PyTree[Array]]:
+        return rows
+
+    def __call__(self, moment: Moment, y: State) -> State:
+        q, z = y.rows
+        theta, dq, dp = hamilton_equations(self.field, self.penalty, q, y.p)
+        dz = jax.vmap(self.field, in_axes=(0, None))(z, theta)
+        return State((dq, dz), dp)
+
+    def packed_theta(self, moment: Moment, y: State) -> PyTree[Array]:
+        return pack(self.field, theta_star(self.field, self.penalty, y.rows[0], y.p))

@@ -1,0 +1,76 @@
+"""The ordinary differential equation that an integrator sees.
+
+A system joins the particles, if there are any, with the rows of data that they carry along. It is
+made once for a flow, so whatever can be prepared outside the time loop is prepared there.
+"""
+
+import abc
+from typing import NamedTuple
+
+import equinox as eqx
+from jaxtyping import Array, Float, Int, PyTree
+
+from shootax.fields import AbstractField
+from shootax.fields.rows import unpack
+
+
+class Moment(NamedTuple):
+    """When a right-hand side is evaluated.
+
+    `t` is the time; `inside` the same time moved a hair into the interior of the step, so that a
+    control that jumps at grid points shows each step only its own side; `step` and `stage` say
+    which evaluation of which step of a fixed grid it is (-1 when there is no such grid).
+    """
+
+    t: Float[Array, ""] | float
+    inside: Float[Array, ""] | float
+    step: Int[Array, ""] | int
+    stage: int
+
+
+class State(NamedTuple):
+    """What is integrated: positions of all rows (particles and data), and momenta of particles."""
+
+    rows: PyTree[Array]
+    p: PyTree[Array] | None
+
+
+class ParticleState(NamedTuple):
+    """Positions and momenta of the particles at one time."""
+
+    q: PyTree[Array]
+    p: PyTree[Array]
+
+
+class AbstractSystem(eqx.Module):
+    """Particles and data, and how they move.
+
+    `jumps` are the times, if any, at which θ jumps; an adaptive integrator stops there.
+    """
+
+    field: eqx.AbstractVar[AbstractField]
+    jumps: eqx.AbstractVar[tuple[float, ...]]
+
+    @abc.abstractmethod
+    def start(self) -> ParticleState | None:
+        """The particles at $t = 0$."""
+
+    @abc.abstractmethod
+    def join(self, particles: ParticleState | None, z: PyTree[Array]) -> State:
+        """One state from particles and rows of data."""
+
+    @abc.abstractmethod
+    def split(self, rows: PyTree[Array]) -> tuple[PyTree[Array] | None, PyTree[Array]]:
+        """Rows back into positions of particles and data."""
+
+    @abc.abstractmethod
+    def __call__(self, moment: Moment, y: State) -> State:
+        """The time derivative of a state."""
+
+    @abc.abstractmethod
+    def packed_theta(self, moment: Moment, y: State) -> PyTree[Array]:
+        """The weights θ(t) that act at a moment, in the layout of `shootax.fields.rows`."""
+
+    def theta(self, moment: Moment, y: State) -> PyTree[Array]:
+        """The weights θ(t) that act at a moment."""
+        return unpack(self.field, self.packed_theta(moment, y))

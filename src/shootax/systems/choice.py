@@ -1,0 +1,48 @@
+"""Which form of the equations is the cheaper one."""
+
+from typing import Literal
+
+from shootax import checks
+from shootax.fields import AbstractBlockField, AbstractField
+from shootax.penalties import Quadratic
+from shootax.systems.automatic import AutomaticSystem
+from shootax.systems.base import AbstractSystem, ParticleState
+from shootax.systems.block import BlockSystem, Form
+
+FORMS = ("auto", "dense", "kernel", "automatic")
+
+
+def operations(field: AbstractBlockField, particles: int, rows: int) -> dict[Form, int]:
+    """Multiplications and additions of one evaluation, in either form."""
+    layout = field.layout
+    sizes = {feature.name: layout.feature_size(feature) for feature in layout.features}
+    varying = {feature.name for feature in layout.features if feature.part is not None}
+    everyone = particles + rows
+    # Building Θ and the force are products with the particles, the velocity one with all rows.
+    dense = 2 * layout.state_size * sum(sizes.values()) * (2 * particles + everyone)
+    gram = sum(2 * everyone * particles * sizes[name] for name in varying)
+    velocity = 2 * everyone * particles * layout.state_size
+    force = 2 * particles**2 * (layout.state_size + sum(sizes[name] for name in varying))
+    return {"dense": dense, "kernel": gram + velocity + force}
+
+
+def shooting_system(
+    field: AbstractField,
+    penalty: Quadratic,
+    particles: ParticleState,
+    rows: int,
+    form: Literal["auto", "dense", "kernel", "automatic"],
+) -> AbstractSystem:
+    """The equations of shooting in the form asked for; `"auto"` takes the cheapest."""
+    checks.one_of(form, FORMS, "form")
+    if form == "automatic" or (form == "auto" and not isinstance(field, AbstractBlockField)):
+        return AutomaticSystem(field, penalty, particles)
+    if not isinstance(field, AbstractBlockField):
+        raise ValueError(
+            f"The {form} form needs a field made of blocks, got {type(field).__name__}. "
+            "Use form='automatic'."
+        )
+    if form == "auto":
+        costs = operations(field, particles.q.shape[0], rows)
+        form = "dense" if costs["dense"] <= costs["kernel"] else "kernel"
+    return BlockSystem(field, penalty, particles, form)

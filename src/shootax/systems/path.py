@@ -1,0 +1,33 @@
+"""Data under weights that are a known function of time."""
+
+from collections.abc import Callable
+
+import equinox as eqx
+from jaxtyping import Array, PyTree
+
+from shootax.fields import AbstractField
+from shootax.fields.rows import velocity
+from shootax.systems.base import AbstractSystem, Moment, State
+
+
+class PathSystem(AbstractSystem):
+    """$\\dot z = f(z, θ(t))$ with `path(moment)` giving θ(t), packed for the field."""
+
+    field: AbstractField
+    path: Callable[[Moment], PyTree[Array]]
+    jumps: tuple[float, ...] = eqx.field(static=True, default=())
+
+    def start(self) -> None:
+        return None
+
+    def join(self, particles: None, z: PyTree[Array]) -> State:
+        return State(z, None)
+
+    def split(self, rows: PyTree[Array]) -> tuple[None, PyTree[Array]]:
+        return None, rows
+
+    def __call__(self, moment: Moment, y: State) -> State:
+        return State(velocity(self.field, y.rows, self.path(moment)), None)
+
+    def packed_theta(self, moment: Moment, y: State) -> PyTree[Array]:
+        return self.path(moment)
