@@ -4,12 +4,15 @@ An implementation of "A Shooting Formulation of Deep Learning" (Vialard, Kwitt, 
 2020) in JAX.
 """
 
+from shootax.bake import bake as bake
+from shootax.bake import predict as predict
 from shootax.controls import AbstractControl as AbstractControl
 from shootax.controls import Basis as Basis
 from shootax.controls import FrozenParticles as FrozenParticles
 from shootax.controls import Given as Given
 from shootax.controls import Particles as Particles
 from shootax.controls import Piecewise as Piecewise
+from shootax.controls import Stages as Stages
 from shootax.controls import Static as Static
 from shootax.ensemble import AbstractPosition as AbstractPosition
 from shootax.ensemble import Ensemble as Ensemble
@@ -36,9 +39,31 @@ from shootax.integrators import ImplicitMidpoint as ImplicitMidpoint
 from shootax.integrators import Reversed as Reversed
 from shootax.integrators import SymplecticEuler as SymplecticEuler
 from shootax.integrators import Tsit5 as Tsit5
+from shootax.lifts import AffineLift as AffineLift
+from shootax.lifts import ConstantLift as ConstantLift
+from shootax.lifts import IdentityLift as IdentityLift
+from shootax.lifts import MLPLift as MLPLift
+from shootax.lifts import ZeroLift as ZeroLift
+from shootax.measures import complexity as complexity
+from shootax.measures import count as count
+from shootax.measures import hamiltonian_drift as hamiltonian_drift
+from shootax.measures import hamiltonian_path as hamiltonian_path
+from shootax.measures import penalty as penalty
+from shootax.measures import summary as summary
 from shootax.net import Chain as Chain
 from shootax.net import Net as Net
 from shootax.penalties import AbstractPenalty as AbstractPenalty
 from shootax.penalties import Quadratic as Quadratic
+from shootax.readouts import IdentityReadout as IdentityReadout
+from shootax.readouts import LinearReadout as LinearReadout
+from shootax.readouts import TakeX as TakeX
+from shootax.storage import load as load
+from shootax.storage import load_record as load_record
+from shootax.storage import save as save
+from shootax.train import Constant as Constant
+from shootax.train import Cosine as Cosine
+from shootax.train import Fit as Fit
+from shootax.train import Plateau as Plateau
+from shootax.train import fit as fit
 
 __version__ = "0.1.0"

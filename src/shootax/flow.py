@@ -1,5 +1,6 @@
 """Data through a control: the one verb of the library."""
 
+from collections.abc import Callable
 from typing import Any
 
 import equinox as eqx
@@ -9,7 +10,7 @@ import numpy as np
 from jaxtyping import Array, Float, PyTree
 
 from shootax import checks
-from shootax.controls import AbstractControl
+from shootax.controls import AbstractControl, Quadrature, Stages
 from shootax.fields import AbstractField
 from shootax.integrators import RK4, AbstractIntegrator, AtEnd, AtNodes, AtTimes, Save
 from shootax.systems import AbstractSystem, Moment, ParticleState, State
@@ -45,6 +46,13 @@ def flow(
     """
     rows = _check_states(field, z)
     save = _when(times, control.T, rows, integrator, reverse)
+    if isinstance(control, Stages):
+        control.check(integrator)
+        if reverse or isinstance(save, AtTimes):
+            raise ValueError(
+                "A baked model goes forward and reports at the grid points of its integrator alone. "
+                "Use the original model for other times, or for the way back."
+            )
     return _flow(field, control, z, save, integrator, reverse)
 
 
@@ -54,7 +62,7 @@ def _flow(field, control, z, save, integrator, reverse) -> PyTree[Array]:
     system = control.system(field, rows)
     particles = system.start()
     if reverse and particles is not None:
-        particles = _particles_at_end(system, particles, z, control.T, integrator)
+        particles = _particles_at_end(system, particles, control.T, integrator)
     out = integrator.solve(
         system,
         system.join(particles, z),
@@ -70,11 +78,10 @@ def _flow(field, control, z, save, integrator, reverse) -> PyTree[Array]:
 def _particles_at_end(
     system: AbstractSystem,
     particles: ParticleState,
-    z: PyTree[Array],
     T: float,
     integrator: AbstractIntegrator,
 ) -> ParticleState:
-    alone = system.join(particles, jax.tree.map(lambda leaf: leaf[:0], z))
+    alone = system.join(particles, _no_rows(system.field, particles))
 
     def view(y: State) -> PyTree:
         return ParticleState(system.split(y.rows)[0], y.p)
@@ -82,30 +89,35 @@ def _particles_at_end(
     return integrator.solve(system, alone, T, view=view)
 
 
-@eqx.filter_jit
 def along(
     field: AbstractField,
     control: AbstractControl,
-    measure: Any,
-    times: Float[np.ndarray, " times"],
+    measure: Callable[[AbstractSystem, Moment, State], PyTree[Array]],
+    moments: Moment,
     integrator: AbstractIntegrator,
 ) -> PyTree[Array]:
-    """`measure(system, moment, y)` at given times along the control, without any data."""
+    """`measure(system, moment, y)` at given moments along the control, without any data."""
+    indices = integrator.nodes(control.T, moments.t, False)
+    return _along(field, control, measure, moments, indices, integrator)
+
+
+@eqx.filter_jit
+def _along(field, control, measure, moments, indices, integrator) -> PyTree[Array]:
     system = control.system(field, 0)
-    moments = jnp.asarray(times, jnp.result_type(float))
     particles = system.start()
+    dtype = jnp.result_type(float)
+    clocks = Moment(*(jnp.asarray(c, dtype if c.dtype.kind == "f" else int) for c in moments))
     if particles is None:
-        return jax.lax.map(
-            lambda t: measure(system, Moment(t, t, -1, 0), State(None, None)), moments
-        )
-    nothing = jax.tree.map(lambda leaf: jnp.zeros((0, *leaf.shape[1:]), leaf.dtype), particles.q)
-    start = system.join(particles, nothing)
-    indices = integrator.nodes(control.T, times, False)
-    save = AtTimes(moments) if indices is None else AtNodes(indices)
+        return jax.lax.map(lambda at: measure(system, at, State(None, None)), clocks)
+    start = system.join(particles, _no_rows(field, particles))
+    save = AtTimes(clocks.t) if indices is None else AtNodes(indices)
     path = integrator.solve(system, start, control.T, save=save, view=lambda y: y)
-    return jax.lax.map(
-        lambda ty: measure(system, Moment(ty[0], ty[0], -1, 0), ty[1]), (moments, path)
-    )
+    return jax.lax.map(lambda each: measure(system, *each), (clocks, path))
+
+
+def _no_rows(field: AbstractField, like: PyTree[Array]) -> PyTree[Array]:
+    dtype = jnp.result_type(*jax.tree.leaves(like))
+    return jax.tree.map(lambda leaf: jnp.zeros((0, *leaf.shape), dtype), field.state)
 
 
 def theta_path(
@@ -132,7 +144,12 @@ def theta_path(
     """
     times = np.asarray(times, np.float64)
     _check_times(times, control.T, False)
-    return along(field, control, lambda system, at, y: system.theta(at, y), times, integrator)
+    moments = Quadrature.at(times, np.ones_like(times)).moments
+    return along(field, control, _theta, moments, integrator)
+
+
+def _theta(system: AbstractSystem, moment: Moment, y: State) -> PyTree[Array]:
+    return system.theta(moment, y)
 
 
 def _check_states(field: AbstractField, z: PyTree[Array]) -> int:

@@ -1,6 +1,7 @@
 """Where the weights θ(t) come from, and what they cost."""
 
 import abc
+from typing import NamedTuple
 
 import equinox as eqx
 import jax
@@ -12,7 +13,19 @@ from shootax import checks
 from shootax.fields import AbstractBlockField, AbstractField
 from shootax.integrators import AbstractIntegrator
 from shootax.penalties import AbstractPenalty, Quadratic
-from shootax.systems import AbstractSystem
+from shootax.systems import AbstractSystem, Moment
+
+
+class Quadrature(NamedTuple):
+    """The rule $∫_0^T g(θ(t))\\, dt ≈ Σ_i w_i\\, g(θ(t_i))$. `moments` holds arrays of all $t_i$."""
+
+    moments: Moment
+    weights: np.ndarray
+
+    @classmethod
+    def at(cls, times: np.ndarray, weights: np.ndarray) -> "Quadrature":
+        nowhere = np.full(len(times), -1)
+        return cls(Moment(times, times, nowhere, nowhere), weights)
 
 
 class AbstractControl(eqx.Module):
@@ -26,8 +39,8 @@ class AbstractControl(eqx.Module):
         """The equations of `rows` rows of data under this control."""
 
     @abc.abstractmethod
-    def quadrature(self, integrator: AbstractIntegrator) -> tuple[np.ndarray, np.ndarray]:
-        """Times and weights of a rule for integrals along θ(t)."""
+    def quadrature(self, integrator: AbstractIntegrator) -> Quadrature:
+        """A rule for integrals along θ(t)."""
 
     @abc.abstractmethod
     def cost(self, field: AbstractField) -> Float[Array, ""]:
@@ -70,7 +83,7 @@ def draw_theta(
     )
 
 
-def gauss_legendre(T: float, points: int) -> tuple[np.ndarray, np.ndarray]:
+def gauss_legendre(T: float, points: int) -> Quadrature:
     """The Gauss-Legendre rule on $[0, T]$."""
     x, w = np.polynomial.legendre.leggauss(points)
-    return 0.5 * T * (x + 1), 0.5 * T * w
+    return Quadrature.at(0.5 * T * (x + 1), 0.5 * T * w)

@@ -7,7 +7,13 @@ import numpy as np
 from jaxtyping import Array, Float, PRNGKeyArray, PyTree
 
 from shootax import checks
-from shootax.controls.base import AbstractControl, checked_horizon, checked_penalty, draw_theta
+from shootax.controls.base import (
+    AbstractControl,
+    Quadrature,
+    checked_horizon,
+    checked_penalty,
+    draw_theta,
+)
 from shootax.fields import AbstractField
 from shootax.fields.rows import pack
 from shootax.integrators import AbstractIntegrator
@@ -65,8 +71,8 @@ class Static(AbstractControl):
     def system(self, field: AbstractField, rows: int) -> AbstractSystem:
         return PathSystem(field, ConstantPath(pack(field, self.theta)))
 
-    def quadrature(self, integrator: AbstractIntegrator) -> tuple[np.ndarray, np.ndarray]:
-        return np.array([0.0]), np.array([self.T])
+    def quadrature(self, integrator: AbstractIntegrator) -> Quadrature:
+        return Quadrature.at(np.array([0.0]), np.array([self.T]))
 
     def cost(self, field: AbstractField) -> Float[Array, ""]:
         return self.T * self.penalty(self.theta)
@@ -101,9 +107,10 @@ class Piecewise(AbstractControl):
         jumps = tuple(self.T * b / self.blocks for b in range(1, self.blocks))
         return PathSystem(field, PiecewisePath(packed, self.T), jumps)
 
-    def quadrature(self, integrator: AbstractIntegrator) -> tuple[np.ndarray, np.ndarray]:
+    def quadrature(self, integrator: AbstractIntegrator) -> Quadrature:
         width = self.T / self.blocks
-        return (np.arange(self.blocks) + 0.5) * width, np.full(self.blocks, width)
+        middles = (np.arange(self.blocks) + 0.5) * width
+        return Quadrature.at(middles, np.full(self.blocks, width))
 
     def cost(self, field: AbstractField) -> Float[Array, ""]:
         return self.T / self.blocks * jnp.sum(jax.vmap(self.penalty)(self.theta))

@@ -12,6 +12,7 @@ from jaxtyping import Array, Float, PRNGKeyArray, PyTree
 from shootax import checks
 from shootax.controls.base import (
     AbstractControl,
+    Quadrature,
     checked_horizon,
     checked_penalty,
     draw_theta,
@@ -83,13 +84,13 @@ class Given(AbstractControl):
     def system(self, field: AbstractField, rows: int) -> AbstractSystem:
         return PathSystem(field, FunctionPath(field, self.function))
 
-    def quadrature(self, integrator: AbstractIntegrator) -> tuple[np.ndarray, np.ndarray]:
+    def quadrature(self, integrator: AbstractIntegrator) -> Quadrature:
         return gauss_legendre(self.T, self.points)
 
     def cost(self, field: AbstractField) -> Float[Array, ""]:
-        times, weights = gauss_legendre(self.T, self.points)
-        rates = jax.vmap(lambda t: self.penalty(self.function(t)))(_floats(times))
-        return jnp.sum(_floats(weights) * rates)
+        rule = gauss_legendre(self.T, self.points)
+        rates = jax.vmap(lambda t: self.penalty(self.function(t)))(_floats(rule.moments.t))
+        return jnp.sum(_floats(rule.weights) * rates)
 
 
 class Basis(AbstractControl):
@@ -141,7 +142,7 @@ class Basis(AbstractControl):
     def system(self, field: AbstractField, rows: int) -> AbstractSystem:
         return PathSystem(field, FunctionPath(field, self))
 
-    def quadrature(self, integrator: AbstractIntegrator) -> tuple[np.ndarray, np.ndarray]:
+    def quadrature(self, integrator: AbstractIntegrator) -> Quadrature:
         return gauss_legendre(self.T, max(64, 4 * self.terms))
 
     def cost(self, field: AbstractField) -> Float[Array, ""]:

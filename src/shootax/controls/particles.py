@@ -8,7 +8,7 @@ import numpy as np
 from jaxtyping import Array, Float, PRNGKeyArray, PyTree
 
 from shootax import checks
-from shootax.controls.base import AbstractControl, checked_horizon, checked_penalty
+from shootax.controls.base import AbstractControl, Quadrature, checked_horizon, checked_penalty
 from shootax.controls.direct import ConstantPath
 from shootax.ensemble import AbstractPosition, Ensemble, Uniform
 from shootax.fields import AbstractBlockField, AbstractField
@@ -96,7 +96,7 @@ class Particles(AbstractParticles):
         particles = ParticleState(self.ensemble.q, self.ensemble.p)
         return shooting_system(field, self.penalty, particles, rows, self.form)
 
-    def quadrature(self, integrator: AbstractIntegrator) -> tuple[np.ndarray, np.ndarray]:
+    def quadrature(self, integrator: AbstractIntegrator) -> Quadrature:
         steps = integrator.steps if isinstance(integrator, AbstractFixedStep) else 100
         return simpson(self.T, steps)
 
@@ -128,8 +128,8 @@ class FrozenParticles(AbstractParticles):
     def system(self, field: AbstractField, rows: int) -> AbstractSystem:
         return PathSystem(field, ConstantPath(pack(field, self.theta_at_start(field))))
 
-    def quadrature(self, integrator: AbstractIntegrator) -> tuple[np.ndarray, np.ndarray]:
-        return np.array([0.0]), np.array([self.T])
+    def quadrature(self, integrator: AbstractIntegrator) -> Quadrature:
+        return Quadrature.at(np.array([0.0]), np.array([self.T]))
 
     def cost(self, field: AbstractField) -> Float[Array, ""]:
         return self.T * self.penalty(self.theta_at_start(field))
@@ -151,7 +151,7 @@ def _checked_ensemble(field: AbstractField, ensemble: Ensemble) -> Ensemble:
     return ensemble
 
 
-def simpson(T: float, steps: int) -> tuple[np.ndarray, np.ndarray]:
+def simpson(T: float, steps: int) -> Quadrature:
     """Simpson's rule on the grid of `steps` steps; an odd last step is a trapezium."""
     times, h = np.linspace(0, T, steps + 1), T / steps
     weights = np.zeros(steps + 1)
@@ -159,4 +159,4 @@ def simpson(T: float, steps: int) -> tuple[np.ndarray, np.ndarray]:
         weights[k : k + 3] += h / 3 * np.array([1, 4, 1])
     if steps % 2:
         weights[-2:] += h / 2
-    return times, weights
+    return Quadrature.at(times, weights)

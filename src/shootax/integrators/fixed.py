@@ -30,11 +30,16 @@ class Step(NamedTuple):
 
 
 class AbstractFixedStep(AbstractIntegrator):
-    """A one-step method on an even grid; a subclass is an `order` and its `stages`."""
+    """A one-step method on an even grid; a subclass is an `order` and its `stages`.
+
+    θ acts at these `fractions` of each step, and the velocities there count with `weights`.
+    """
 
     steps: eqx.AbstractVar[int]
     gradient: eqx.AbstractVar[AbstractGradient]
     order: eqx.AbstractClassVar[int]
+    fractions: eqx.AbstractClassVar[tuple[float, ...]]
+    weights: eqx.AbstractClassVar[tuple[float, ...]]
 
     def __check_init__(self):
         checks.positive_integer(self.steps, "steps")

@@ -10,20 +10,22 @@ from shootax.integrators.fixed import AbstractFixedStep, Step
 from shootax.integrators.gradients import AbstractGradient, Direct
 from shootax.systems import AbstractSystem, Moment, State
 
-Tableau = tuple[tuple[float, ...], ...]
 
+class AbstractRungeKutta(AbstractFixedStep):
+    """An explicit method; a subclass is its Butcher tableau."""
 
-def explicit_stages(
-    system: AbstractSystem, step: Step, y: State, nodes: tuple, matrix: Tableau, weights: tuple
-) -> tuple[State, list[tuple[Moment, State]]]:
-    """One step of the explicit method with this Butcher tableau."""
-    slopes: list[State] = []
-    stages: list[tuple[Moment, State]] = []
-    for i, (node, row) in enumerate(zip(nodes, matrix, strict=True)):
-        at, moment = _advance(y, step.h, row, slopes), step.moment(node, i)
-        stages.append((moment, at))
-        slopes.append(system(moment, at))
-    return _advance(y, step.h, weights, slopes), stages
+    matrix: eqx.AbstractClassVar[tuple[tuple[float, ...], ...]]
+
+    def stages(
+        self, system: AbstractSystem, step: Step, y: State
+    ) -> tuple[State, list[tuple[Moment, State]]]:
+        slopes: list[State] = []
+        stages: list[tuple[Moment, State]] = []
+        for i, (fraction, row) in enumerate(zip(self.fractions, self.matrix, strict=True)):
+            at, moment = _advance(y, step.h, row, slopes), step.moment(fraction, i)
+            stages.append((moment, at))
+            slopes.append(system(moment, at))
+        return _advance(y, step.h, self.weights, slopes), stages
 
 
 def _advance(y: State, h: float, weights: tuple, slopes: list[State]) -> State:
@@ -37,45 +39,43 @@ def _advance(y: State, h: float, weights: tuple, slopes: list[State]) -> State:
     return jax.tree.map(one, y, *(slope for _, slope in used))
 
 
-class Euler(AbstractFixedStep):
+class Euler(AbstractRungeKutta):
     """The explicit Euler method: a residual network, first order.
 
     **Arguments:** `steps`, the number of equal steps over $[0, T]$; `gradient`, a gradient mode.
     """
 
     order: ClassVar[int] = 1
+    fractions: ClassVar[tuple[float, ...]] = (0.0,)
+    matrix: ClassVar[tuple[tuple[float, ...], ...]] = ((),)
+    weights: ClassVar[tuple[float, ...]] = (1.0,)
     steps: int = eqx.field(static=True, default=10)
     gradient: AbstractGradient = Direct()
 
-    def stages(self, system, step, y):
-        return explicit_stages(system, step, y, (0.0,), ((),), (1.0,))
 
-
-class Heun(AbstractFixedStep):
+class Heun(AbstractRungeKutta):
     """Heun's method, second order.
 
     **Arguments:** `steps`, the number of equal steps over $[0, T]$; `gradient`, a gradient mode.
     """
 
     order: ClassVar[int] = 2
+    fractions: ClassVar[tuple[float, ...]] = (0.0, 1.0)
+    matrix: ClassVar[tuple[tuple[float, ...], ...]] = ((), (1.0,))
+    weights: ClassVar[tuple[float, ...]] = (0.5, 0.5)
     steps: int = eqx.field(static=True, default=10)
     gradient: AbstractGradient = Direct()
 
-    def stages(self, system, step, y):
-        return explicit_stages(system, step, y, (0.0, 1.0), ((), (1.0,)), (0.5, 0.5))
 
-
-class RK4(AbstractFixedStep):
+class RK4(AbstractRungeKutta):
     """The classical Runge-Kutta method, fourth order: the paper's choice.
 
     **Arguments:** `steps`, the number of equal steps over $[0, T]$; `gradient`, a gradient mode.
     """
 
     order: ClassVar[int] = 4
+    fractions: ClassVar[tuple[float, ...]] = (0.0, 0.5, 0.5, 1.0)
+    matrix: ClassVar[tuple[tuple[float, ...], ...]] = ((), (0.5,), (0.0, 0.5), (0.0, 0.0, 1.0))
+    weights: ClassVar[tuple[float, ...]] = (1 / 6, 1 / 3, 1 / 3, 1 / 6)
     steps: int = eqx.field(static=True, default=10)
     gradient: AbstractGradient = Direct()
-
-    def stages(self, system, step, y):
-        matrix = ((), (0.5,), (0.0, 0.5), (0.0, 0.0, 1.0))
-        weights = (1 / 6, 1 / 3, 1 / 3, 1 / 6)
-        return explicit_stages(system, step, y, (0.0, 0.5, 0.5, 1.0), matrix, weights)

@@ -22,6 +22,8 @@ class ImplicitMidpoint(AbstractFixedStep):
     """
 
     order: ClassVar[int] = 2
+    fractions: ClassVar[tuple[float, ...]] = (0.5,)
+    weights: ClassVar[tuple[float, ...]] = (1.0,)
     steps: int = eqx.field(static=True, default=10)
     gradient: AbstractGradient = Direct()
     max_iterations: int = eqx.field(static=True, default=50)
@@ -52,6 +54,8 @@ class SymplecticEuler(AbstractFixedStep):
     """
 
     order: ClassVar[int] = 1
+    fractions: ClassVar[tuple[float, ...]] = (0.0,)
+    weights: ClassVar[tuple[float, ...]] = (1.0,)
     steps: int = eqx.field(static=True, default=10)
     gradient: AbstractGradient = Direct()
     max_iterations: int = eqx.field(static=True, default=50)

@@ -1,0 +1,112 @@
+"""Numbers that describe a model. Each is a function of the model, computed when asked for."""
+
+from collections.abc import Callable
+from typing import Any, Literal
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+from shootax import checks
+from shootax.controls import Particles
+from shootax.flow import along
+from shootax.hamiltonian import reduced_hamiltonian
+from shootax.net import Net
+from shootax.penalties import Quadratic
+from shootax.systems import AbstractSystem, Moment, State
+
+
+def nets(model: Any) -> list[Net]:
+    """All the nets inside a model."""
+    leaves = jax.tree.leaves(model, is_leaf=lambda leaf: isinstance(leaf, Net))
+    return [leaf for leaf in leaves if isinstance(leaf, Net)]
+
+
+def count(model: Any) -> int:
+    """The number of trainable scalars."""
+    return sum(leaf.size for leaf in jax.tree.leaves(eqx.filter(model, eqx.is_inexact_array)))
+
+
+def penalty(model: Any) -> Float[Array, ""]:
+    """$∫_0^T R(θ(t))\\, dt$, summed over all nets inside `model`.
+
+    It is exact for the paper's four formulations: $T·R(θ)$ for constant weights,
+    $T·R(θ(0))$ for particles, whose flow conserves $R(θ)$, and $Σ_b Δt\\,R(θ_b)$ for blocks.
+    """
+    costs = [net.control.cost(net.field) for net in nets(model)]
+    if not costs:
+        raise ValueError("The model has no Net in it, so there is no penalty.")
+    return jnp.sum(jnp.stack(costs))
+
+
+def _singular_values(matrix: Array) -> Array:
+    return jnp.linalg.svd(matrix.reshape(matrix.shape[0], -1), compute_uv=False)
+
+
+NORMS: dict[str, Callable[[Array], Array]] = {
+    "frobenius": lambda matrix: jnp.sum(matrix**2),
+    "nuclear": lambda matrix: jnp.sum(_singular_values(matrix)) ** 2,
+    "spectral": lambda matrix: _singular_values(matrix)[0] ** 2,
+}
+
+
+class _Log2Norm(eqx.Module):
+    """$\\log_2 Σ_k \\|θ_k\\|^2$ at one moment."""
+
+    norm: str = eqx.field(static=True)
+
+    def __call__(self, system: AbstractSystem, moment: Moment, y: State) -> Array:
+        matrices = [leaf for leaf in jax.tree.leaves(system.theta(moment, y)) if leaf.ndim >= 2]
+        return jnp.log2(jnp.sum(jnp.stack([NORMS[self.norm](matrix) for matrix in matrices])))
+
+
+class _Reduced(eqx.Module):
+    """$\\mathcal H(q, p)$ at one moment."""
+
+    penalty: Quadratic
+
+    def __call__(self, system: AbstractSystem, moment: Moment, y: State) -> Array:
+        q, _ = system.split(y.rows)
+        return reduced_hamiltonian(system.field, self.penalty, q, y.p)
+
+
+def complexity(
+    net: Net, norm: Literal["frobenius", "nuclear", "spectral"] = "frobenius"
+) -> Float[Array, ""]:
+    """$∫_0^T \\log_2 Σ_k \\|θ_k(t)\\|^2\\, dt$ over the weight matrices $θ_k$, without biases."""
+    rate = _Log2Norm(checks.one_of(norm, NORMS, "norm"))
+    rule = net.control.quadrature(net.integrator)
+    values = along(net.field, net.control, rate, rule.moments, net.integrator)
+    return jnp.sum(jnp.asarray(rule.weights, values.dtype) * values)
+
+
+def hamiltonian_path(net: Net) -> tuple[np.ndarray, Float[Array, " times"]]:
+    """Times and the Hamiltonian $\\mathcal H(q(t), p(t))$ along the depth of a net with particles."""
+    control = net.control
+    if not isinstance(control, Particles):
+        raise ValueError(
+            f"Only a net whose particles move has a Hamiltonian along its depth; this one has a "
+            f"{type(control).__name__} control."
+        )
+    moments = control.quadrature(net.integrator).moments
+    energy = _Reduced(control.penalty)
+    return moments.t, along(net.field, control, energy, moments, net.integrator)
+
+
+def hamiltonian_drift(net: Net) -> Float[Array, ""]:
+    """The largest relative change of the Hamiltonian along depth: zero but for the integrator."""
+    _, values = hamiltonian_path(net)
+    return jnp.max(jnp.abs(values - values[0])) / jnp.abs(values[0])
+
+
+def summary(model: Net) -> dict[str, Any]:
+    """Parameters, penalty, complexity and, for particles that move, drift: all as plain numbers."""
+    moving = isinstance(model.control, Particles)
+    return {
+        "parameters": count(model),
+        "penalty": float(penalty(model)),
+        **{f"complexity_log2_{norm}": float(complexity(model, norm)) for norm in NORMS},  # pyright: ignore
+        "hamiltonian_drift": float(hamiltonian_drift(model)) if moving else None,
+    }

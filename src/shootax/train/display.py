@@ -1,0 +1,32 @@
+"""Progress in a terminal, and silence elsewhere."""
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+Show = Callable[[int, str], None]
+
+
+@contextmanager
+def progress_bar(title: str, total: int, wanted: bool | None) -> Iterator[Show]:
+    """A function that shows how far the work is. By default only where stderr is a terminal."""
+    if wanted is None:
+        wanted = sys.stderr.isatty()
+    if not wanted:
+        yield lambda done, text: None
+        return
+    try:
+        from rich.console import Console
+        from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+    except ImportError:
+        yield lambda done, text: None
+        return
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TextColumn("{task.completed}/{task.total}  {task.fields[text]}"),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(title, total=total, text="compiling")
+        yield lambda done, text: bar.update(task, completed=done, text=text)
