@@ -64,7 +64,13 @@ def _bake(net: Net, integrator: AbstractIntegrator) -> Net:
     particles = system.start()
     start = system.join(particles, zeros(field.state, 0))
     _, theta = jax.lax.scan(one, start, jnp.arange(integrator.steps))
-    baked = Stages(theta, control.penalty, integrator.fractions, integrator.weights, control.T)
+    baked = Stages(
+        theta=theta,
+        penalty=control.penalty,
+        fractions=integrator.fractions,
+        weights=integrator.weights,
+        T=control.T,
+    )
     return eqx.tree_at(lambda n: (n.control, n.integrator), net, (baked, integrator))
 
 

@@ -3,7 +3,7 @@
 import math
 from typing import Any
 
-import jax
+import jax.core
 import numpy as np
 
 

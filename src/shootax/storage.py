@@ -69,9 +69,8 @@ def load(path: str | os.PathLike, *, known: Iterable[Any] = ()) -> Any:
     """
     header, tensors = _open(path)
     names = {**_own_classes(), **{_qualified(item): item for item in known}}
-    if (
-        any(array.dtype == np.float64 for array in tensors.values())
-        and not jax.config.jax_enable_x64
+    if any(array.dtype == np.float64 for array in tensors.values()) and not jax.config.read(
+        "jax_enable_x64"
     ):
         warnings.warn(
             f"{path} holds double precision, which JAX is set to round to single. Set "

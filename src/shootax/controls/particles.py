@@ -39,7 +39,7 @@ class AbstractParticles(AbstractControl):
     ) -> Self:
         """Particles drawn by [`shootax.Ensemble.draw`][]; `options` are the constructor's."""
         drawn = Ensemble.draw(field, particles, position=position, momentum=momentum, key=key)
-        return cls(field, drawn, **options)  # pyright: ignore[reportCallIssue]
+        return cls(field, drawn, **options)  # pyright: ignore
 
     def theta_at_start(self, field: AbstractField) -> PyTree[Array]:
         """θ*(q(0), p(0))."""

@@ -52,22 +52,29 @@ class AbstractAdaptive(AbstractIntegrator):
         if isinstance(save, AtNodes):
             raise ValueError("An adaptive integrator has no grid points. Ask for times instead.")
         if isinstance(save, AtEnd):
-            ends = self._solve(system, y, T, diffrax.SaveAt(t1=True), reverse).ys
+            ends = self._states(system, y, T, diffrax.SaveAt(t1=True), reverse)
             return view(jax.tree.map(lambda leaf: leaf[0], ends))
         if save.times.ndim == 1:
             saveat = diffrax.SaveAt(ts=save.times)
-            return jax.vmap(view)(self._solve(system, y, T, saveat, reverse).ys)
+            return jax.vmap(view)(self._states(system, y, T, saveat, reverse))
         return self._solve_each(system, y, T, save, view, reverse)
 
     def nodes(self, T: float, times: Array, reverse: bool) -> None:
         return None
 
+    def _states(
+        self, system: AbstractSystem, y: State, T: float, saveat: Any, reverse: bool
+    ) -> State:
+        states = self._solve(system, y, T, saveat, reverse).ys
+        assert isinstance(states, State)
+        return states
+
     def _solve(
         self, system: AbstractSystem, y: State, T: float, saveat: Any, reverse: bool
     ) -> diffrax.Solution:
         controller: Any = diffrax.PIDController(rtol=self.rtol, atol=self.atol)
-        if system.jumps:
-            controller = diffrax.ClipStepSizeController(controller, jump_ts=jnp.array(system.jumps))
+        if jumps := system.jumps():
+            controller = diffrax.ClipStepSizeController(controller, jump_ts=jnp.array(jumps))
         solver = self.solver()
         adjoint: diffrax.AbstractAdjoint = diffrax.RecursiveCheckpointAdjoint()
         if isinstance(self.gradient, Direct):
@@ -104,12 +111,12 @@ class AbstractAdaptive(AbstractIntegrator):
             alone = system.join(ParticleState(q, y.p), jax.tree.map(lambda leaf: leaf[:0], z))
             particles = self._solve(system, alone, T, diffrax.SaveAt(dense=True), reverse)
             path = _Interpolated(system, particles)
-        each = PathSystem(system.field, path, system.jumps)
+        each = PathSystem(system.field, path, system.jumps())
 
         def one(row: PyTree[Array], times: Array) -> PyTree[Array]:
             saveat = diffrax.SaveAt(ts=times)
             start = State(jax.tree.map(lambda leaf: leaf[None], row), None)
-            rows = self._solve(each, start, T, saveat, reverse).ys.rows
+            rows = self._states(each, start, T, saveat, reverse).rows
             return jax.tree.map(lambda leaf: leaf[:, 0], rows)
 
         return jax.vmap(one)(z, save.times)

@@ -1,5 +1,7 @@
 """Cubic Hermite interpolation between the points of a fixed grid: fourth order, as RK4 itself."""
 
+import functools
+
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, PyTree
@@ -36,9 +38,10 @@ def hermite(
 
     def one(value: Array, start: Array, end: Array) -> Array:
         corners = (pick(value, index), pick(value, index + 1), pick(start, index), pick(end, index))
-        return sum(
+        terms = [
             w.reshape(w.shape + (1,) * (corner.ndim - w.ndim)).astype(corner.dtype) * corner
             for w, corner in zip(weights, corners, strict=True)
-        )
+        ]
+        return functools.reduce(jnp.add, terms)
 
     return jax.tree.map(one, values, starts, ends)

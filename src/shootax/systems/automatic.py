@@ -1,6 +1,5 @@
 """Shooting for any field, by differentiating the Hamiltonian."""
 
-import equinox as eqx
 import jax
 from jaxtyping import Array, PyTree
 
@@ -17,7 +16,9 @@ class AutomaticSystem(AbstractSystem):
     field: AbstractField
     penalty: Quadratic
     particles: ParticleState
-    jumps: tuple[float, ...] = eqx.field(static=True, default=())
+
+    def jumps(self) -> tuple[float, ...]:
+        return ()
 
     def start(self) -> ParticleState:
         return self.particles

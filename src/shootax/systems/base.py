@@ -5,10 +5,10 @@ made once for a flow, so whatever can be prepared outside the time loop is prepa
 """
 
 import abc
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import equinox as eqx
-from jaxtyping import Array, Float, Int, PyTree
+from jaxtyping import Array, PyTree
 
 from shootax.fields import AbstractField
 from shootax.fields.rows import unpack
@@ -22,17 +22,17 @@ class Moment(NamedTuple):
     which evaluation of which step of a fixed grid it is (-1 when there is no such grid).
     """
 
-    t: Float[Array, ""] | float
-    inside: Float[Array, ""] | float
-    step: Int[Array, ""] | int
-    stage: int
+    t: Any
+    inside: Any
+    step: Any
+    stage: Any
 
 
 class State(NamedTuple):
-    """What is integrated: positions of all rows (particles and data), and momenta of particles."""
+    """What is integrated: positions of all rows, and momenta of the particles, if there are any."""
 
     rows: PyTree[Array]
-    p: PyTree[Array] | None
+    p: PyTree[Array]
 
 
 class ParticleState(NamedTuple):
@@ -43,13 +43,13 @@ class ParticleState(NamedTuple):
 
 
 class AbstractSystem(eqx.Module):
-    """Particles and data, and how they move.
-
-    `jumps` are the times, if any, at which θ jumps; an adaptive integrator stops there.
-    """
+    """Particles and data, and how they move."""
 
     field: eqx.AbstractVar[AbstractField]
-    jumps: eqx.AbstractVar[tuple[float, ...]]
+
+    @abc.abstractmethod
+    def jumps(self) -> tuple[float, ...]:
+        """The times, if any, at which θ jumps; an adaptive integrator stops there."""
 
     @abc.abstractmethod
     def start(self) -> ParticleState | None:

@@ -22,7 +22,9 @@ class BlockSystem(AbstractSystem):
     penalty: Quadratic
     particles: ParticleState
     form: Form = eqx.field(static=True)
-    jumps: tuple[float, ...] = eqx.field(static=True, default=())
+
+    def jumps(self) -> tuple[float, ...]:
+        return ()
 
     def start(self) -> ParticleState:
         return self.particles

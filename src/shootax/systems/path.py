@@ -15,7 +15,10 @@ class PathSystem(AbstractSystem):
 
     field: AbstractField
     path: Callable[[Moment], PyTree[Array]]
-    jumps: tuple[float, ...] = eqx.field(static=True, default=())
+    jump_times: tuple[float, ...] = eqx.field(static=True, default=())
+
+    def jumps(self) -> tuple[float, ...]:
+        return self.jump_times
 
     def start(self) -> None:
         return None

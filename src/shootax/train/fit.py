@@ -160,7 +160,8 @@ def _prepare(
     if validation is None:
         return data, None, shared
     if isinstance(validation, tuple):
-        return data, _data(*validation, None, None, "validation "), shared
+        x, y = validation
+        return data, _data(x, y, None, None, "validation "), shared
     rows = len(data.weight)
     held = round(rows * float(validation))
     if not 0 < validation < 1 or not 0 < held < rows:
