@@ -6,6 +6,7 @@ An implementation of "A Shooting Formulation of Deep Learning" (Vialard, Kwitt, 
 
 from shootax.bake import bake as bake
 from shootax.bake import predict as predict
+from shootax.controls import FORMULATIONS as FORMULATIONS
 from shootax.controls import AbstractControl as AbstractControl
 from shootax.controls import Basis as Basis
 from shootax.controls import FrozenParticles as FrozenParticles
@@ -14,6 +15,7 @@ from shootax.controls import Particles as Particles
 from shootax.controls import Piecewise as Piecewise
 from shootax.controls import Stages as Stages
 from shootax.controls import Static as Static
+from shootax.controls import formulation as formulation
 from shootax.ensemble import AbstractPosition as AbstractPosition
 from shootax.ensemble import Ensemble as Ensemble
 from shootax.ensemble import FromData as FromData

@@ -101,10 +101,8 @@ class AbstractBlockField(AbstractField):
         out = {}
         for block in layout.blocks:
             feature, target = features[block.feature], layout.parts[block.target]
-            constant = feature.part is None
-            out[block.name] = (
-                shape(target) if constant else shape(target, layout.parts[feature.part])
-            )
+            source = () if feature.part is None else (layout.parts[feature.part],)
+            out[block.name] = shape(target, *source)
         return out
 
     def __call__(
