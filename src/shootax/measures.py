@@ -24,9 +24,13 @@ def nets(model: Any) -> list[Net]:
     return [leaf for leaf in leaves if isinstance(leaf, Net)]
 
 
+_ARRAYS = (jax.Array, jax.ShapeDtypeStruct)
+
+
 def count(model: Any) -> int:
-    """The number of trainable scalars."""
-    return sum(leaf.size for leaf in jax.tree.leaves(eqx.filter(model, eqx.is_inexact_array)))
+    """The number of trainable scalars. The model may be one of shapes, as `jax.eval_shape` makes."""
+    arrays = [leaf for leaf in jax.tree.leaves(model) if isinstance(leaf, _ARRAYS)]
+    return sum(leaf.size for leaf in arrays if jnp.issubdtype(leaf.dtype, jnp.inexact))
 
 
 def penalty(model: Any) -> Float[Array, ""]:

@@ -3,7 +3,9 @@
 import json
 from typing import Any, NamedTuple
 
+import equinox as eqx
 import jax
+from jaxtyping import PRNGKeyArray
 from rich.console import Console
 from rich.table import Table
 
@@ -45,10 +47,14 @@ def rows() -> list[dict[str, Any]]:
 
 
 def _count(formulation: str, dim: int, inflation: int, particles: int | None) -> int:
-    """Makes the model and counts what could be trained."""
-    key, field = jax.random.key(0), sx.UpDown(dim, inflation)
-    control = sx.formulation(formulation, field, particles=particles or 1, key=key)
-    return sx.count(sx.Net(field, control, key=key))
+    """Constructs the model, without filling its arrays, and counts what could be trained."""
+
+    def make(key: PRNGKeyArray) -> sx.Net:
+        field = sx.UpDown(dim, inflation)
+        control = sx.formulation(formulation, field, particles=particles or 1, key=key)
+        return sx.Net(field, control, key=key)
+
+    return sx.count(eqx.filter_eval_shape(make, jax.random.key(0)))
 
 
 def run(as_json: bool) -> None:
@@ -60,7 +66,7 @@ def run(as_json: bool) -> None:
     console = Console()
     for name, experiment in EXPERIMENTS.items():
         table = Table(title=f"Parameters, {name}")
-        for heading in ("formulation", "particles", *(f"α = {a}" for a in experiment.inflations)):
+        for heading in ("formulation", "particles", *(f"α={a}" for a in experiment.inflations)):
             table.add_column(heading, justify="right", no_wrap=True)
         lines: dict[tuple[str, Any], list[str]] = {}
         for entry in entries:
