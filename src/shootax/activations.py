@@ -16,7 +16,7 @@ def identity(x: Array) -> Array:
 
 
 def relu(x: Array) -> Array:
-    return jnp.maximum(x, 0)
+    return jnp.where(x > 0, x, 0)  # the derivative at zero is zero
 
 
 def gelu(x: Array) -> Array:
@@ -31,6 +31,11 @@ ACTIVATIONS: dict[str, Activation] = {
     "sigmoid": jax.nn.sigmoid,
     "gelu": gelu,
 }
+
+
+def is_piecewise_linear(function: Activation) -> bool:
+    """Whether the second derivative is known to vanish, so that it need not be computed."""
+    return function in (identity, relu)
 
 
 def activation(name: str | Activation) -> Activation:

@@ -68,7 +68,7 @@ def _flow(field, control, z, save, integrator, reverse) -> PyTree[Array]:
         system.join(particles, z),
         control.T,
         save=save,
-        view=lambda y: system.split(y.rows)[1],
+        view=lambda y: system.split(y)[1],
         reverse=reverse,
     )
     shared = isinstance(save, AtNodes) or (isinstance(save, AtTimes) and save.times.ndim == 1)
@@ -82,11 +82,7 @@ def _particles_at_end(
     integrator: AbstractIntegrator,
 ) -> ParticleState:
     alone = system.join(particles, _no_rows(system.field, particles))
-
-    def view(y: State) -> PyTree:
-        return ParticleState(system.split(y.rows)[0], y.p)
-
-    return integrator.solve(system, alone, T, view=view)
+    return integrator.solve(system, alone, T, view=lambda y: system.split(y)[0])
 
 
 def along(

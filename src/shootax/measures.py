@@ -72,8 +72,9 @@ class _Reduced(eqx.Module):
     penalty: Quadratic
 
     def __call__(self, system: AbstractSystem, moment: Moment, y: State) -> Array:
-        q, _ = system.split(y.rows)
-        return reduced_hamiltonian(system.field, self.penalty, q, y.p)
+        particles, _ = system.split(y)
+        assert particles is not None
+        return reduced_hamiltonian(system.field, self.penalty, *particles)
 
 
 def complexity(

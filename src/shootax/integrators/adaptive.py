@@ -13,7 +13,7 @@ from jaxtyping import Array, PyTree
 from shootax import checks
 from shootax.integrators.base import AbstractIntegrator, AtEnd, AtNodes, AtTimes, Save, View
 from shootax.integrators.gradients import AbstractGradient, Checkpointed, Direct, Reversed
-from shootax.systems import AbstractSystem, Moment, ParticleState, PathSystem, State
+from shootax.systems import AbstractSystem, Moment, PathSystem, State
 
 
 class AbstractAdaptive(AbstractIntegrator):
@@ -102,15 +102,15 @@ class AbstractAdaptive(AbstractIntegrator):
         self, system: AbstractSystem, y: State, T: float, save: AtTimes, view: View, reverse: bool
     ) -> PyTree[Array]:
         """Each row at times of its own: the particles once, then every row with its own steps."""
-        q, z = system.split(y.rows)
+        particles, z = system.split(y)
         path: Callable[[Moment], PyTree]
-        if y.p is None:
+        if particles is None:
             assert isinstance(system, PathSystem)
             path = system.path
         else:
-            alone = system.join(ParticleState(q, y.p), jax.tree.map(lambda leaf: leaf[:0], z))
-            particles = self._solve(system, alone, T, diffrax.SaveAt(dense=True), reverse)
-            path = _Interpolated(system, particles)
+            alone = system.join(particles, jax.tree.map(lambda leaf: leaf[:0], z))
+            dense = self._solve(system, alone, T, diffrax.SaveAt(dense=True), reverse)
+            path = _Interpolated(system, dense)
         each = PathSystem(system.field, path, system.jumps())
 
         def one(row: PyTree[Array], times: Array) -> PyTree[Array]:

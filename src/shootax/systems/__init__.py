@@ -5,7 +5,8 @@ from shootax.systems.base import AbstractSystem as AbstractSystem
 from shootax.systems.base import Moment as Moment
 from shootax.systems.base import ParticleState as ParticleState
 from shootax.systems.base import State as State
-from shootax.systems.block import BlockSystem as BlockSystem
 from shootax.systems.choice import operations as operations
 from shootax.systems.choice import shooting_system as shooting_system
+from shootax.systems.dense import DenseSystem as DenseSystem
+from shootax.systems.kernel import KernelSystem as KernelSystem
 from shootax.systems.path import PathSystem as PathSystem

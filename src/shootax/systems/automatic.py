@@ -26,8 +26,9 @@ class AutomaticSystem(AbstractSystem):
     def join(self, particles: ParticleState, z: PyTree[Array]) -> State:
         return State((particles.q, z), particles.p)
 
-    def split(self, rows: PyTree[Array]) -> tuple[PyTree[Array], PyTree[Array]]:
-        return rows
+    def split(self, y: State) -> tuple[ParticleState, PyTree[Array]]:
+        q, z = y.rows
+        return ParticleState(q, y.p), z
 
     def __call__(self, moment: Moment, y: State) -> State:
         q, z = y.rows

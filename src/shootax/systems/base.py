@@ -60,8 +60,8 @@ class AbstractSystem(eqx.Module):
         """One state from particles and rows of data."""
 
     @abc.abstractmethod
-    def split(self, rows: PyTree[Array]) -> tuple[PyTree[Array] | None, PyTree[Array]]:
-        """Rows back into positions of particles and data."""
+    def split(self, y: State) -> tuple[ParticleState | None, PyTree[Array]]:
+        """A state, or its derivative, back into particles and rows of data."""
 
     @abc.abstractmethod
     def __call__(self, moment: Moment, y: State) -> State:

@@ -7,12 +7,13 @@ from shootax.fields import AbstractBlockField, AbstractField
 from shootax.penalties import Quadratic
 from shootax.systems.automatic import AutomaticSystem
 from shootax.systems.base import AbstractSystem, ParticleState
-from shootax.systems.block import BlockSystem, Form
+from shootax.systems.dense import DenseSystem
+from shootax.systems.kernel import KernelSystem
 
 FORMS = ("auto", "dense", "kernel", "automatic")
 
 
-def operations(field: AbstractBlockField, particles: int, rows: int) -> dict[Form, int]:
+def operations(field: AbstractBlockField, particles: int, rows: int) -> dict[str, int]:
     """Multiplications and additions of one evaluation, in either form."""
     layout = field.layout
     sizes = {feature.name: layout.feature_size(feature) for feature in layout.features}
@@ -45,4 +46,5 @@ def shooting_system(
     if form == "auto":
         costs = operations(field, particles.q.shape[0], rows)
         form = "dense" if costs["dense"] <= costs["kernel"] else "kernel"
-    return BlockSystem(field, penalty, particles, form)
+    kind = DenseSystem if form == "dense" else KernelSystem
+    return kind(field, penalty, particles)

@@ -26,8 +26,8 @@ class PathSystem(AbstractSystem):
     def join(self, particles: None, z: PyTree[Array]) -> State:
         return State(z, None)
 
-    def split(self, rows: PyTree[Array]) -> tuple[None, PyTree[Array]]:
-        return None, rows
+    def split(self, y: State) -> tuple[None, PyTree[Array]]:
+        return None, y.rows
 
     def __call__(self, moment: Moment, y: State) -> State:
         return State(velocity(self.field, y.rows, self.path(moment)), None)
