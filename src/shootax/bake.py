@@ -12,9 +12,8 @@ import jax.numpy as jnp
 from jaxtyping import Array, PyTree
 
 from shootax import checks
-from shootax.controls import Particles, Stages
-from shootax.fields.base import zeros
-from shootax.integrators import AbstractFixedStep, AbstractIntegrator, Step
+from shootax.controls import Particles, Stages, stage_thetas
+from shootax.integrators import AbstractFixedStep, AbstractIntegrator
 from shootax.net import Net
 
 
@@ -54,16 +53,7 @@ def _bake(net: Net, integrator: AbstractIntegrator) -> Net:
     field, control = net.field, net.control
     if isinstance(control, Stages):
         raise ValueError("The model is baked already: its weights fit its own integrator alone.")
-    system, h = control.system(field, 0), control.T / integrator.steps
-
-    def one(y: Any, k: Any) -> tuple[Any, PyTree]:
-        new, stages = integrator.stages(system, Step(k, k * h, h), y)
-        thetas = [system.theta(moment, at) for moment, at in stages]
-        return new, jax.tree.map(lambda *leaves: jnp.stack(leaves), *thetas)
-
-    particles = system.start()
-    start = system.join(particles, zeros(field.state, 0))
-    _, theta = jax.lax.scan(one, start, jnp.arange(integrator.steps))
+    theta = stage_thetas(control.system(field, 0), control.T, integrator)
     baked = Stages(
         theta=theta,
         penalty=control.penalty,

@@ -37,9 +37,10 @@ def penalty(model: Any) -> Float[Array, ""]:
     """$∫_0^T R(θ(t))\\, dt$, summed over all nets inside `model`.
 
     It is exact for the paper's four formulations: $T·R(θ)$ for constant weights,
-    $T·R(θ(0))$ for particles, whose flow conserves $R(θ)$, and $Σ_b Δt\\,R(θ_b)$ for blocks.
+    $T·R(θ(0))$ for particles, whose flow conserves $R(θ)$, and $Σ_b Δt\\,R(θ_b)$ for blocks. In
+    discrete time ([`shootax.SymplecticEuler`][]) it is the sum $Σ_k h\\,R(θ_k)$ over the layers.
     """
-    costs = [net.control.cost(net.field) for net in nets(model)]
+    costs = [net.control.cost(net.field, net.integrator) for net in nets(model)]
     if not costs:
         raise ValueError("The model has no Net in it, so there is no penalty.")
     return jnp.sum(jnp.stack(costs))

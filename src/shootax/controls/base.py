@@ -43,7 +43,7 @@ class AbstractControl(eqx.Module):
         """A rule for integrals along θ(t)."""
 
     @abc.abstractmethod
-    def cost(self, field: AbstractField) -> Float[Array, ""]:
+    def cost(self, field: AbstractField, integrator: AbstractIntegrator) -> Float[Array, ""]:
         """$∫_0^T R(θ(t))\\, dt$."""
 
 

@@ -74,7 +74,7 @@ class Static(AbstractControl):
     def quadrature(self, integrator: AbstractIntegrator) -> Quadrature:
         return Quadrature.at(np.array([0.0]), np.array([self.T]))
 
-    def cost(self, field: AbstractField) -> Float[Array, ""]:
+    def cost(self, field: AbstractField, integrator: AbstractIntegrator) -> Float[Array, ""]:
         return self.T * self.penalty(self.theta)
 
 
@@ -112,5 +112,5 @@ class Piecewise(AbstractControl):
         middles = (np.arange(self.blocks) + 0.5) * width
         return Quadrature.at(middles, np.full(self.blocks, width))
 
-    def cost(self, field: AbstractField) -> Float[Array, ""]:
+    def cost(self, field: AbstractField, integrator: AbstractIntegrator) -> Float[Array, ""]:
         return self.T / self.blocks * jnp.sum(jax.vmap(self.penalty)(self.theta))

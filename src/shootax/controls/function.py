@@ -87,7 +87,7 @@ class Given(AbstractControl):
     def quadrature(self, integrator: AbstractIntegrator) -> Quadrature:
         return gauss_legendre(self.T, self.points)
 
-    def cost(self, field: AbstractField) -> Float[Array, ""]:
+    def cost(self, field: AbstractField, integrator: AbstractIntegrator) -> Float[Array, ""]:
         rule = gauss_legendre(self.T, self.points)
         rates = jax.vmap(lambda t: self.penalty(self.function(t)))(_floats(rule.moments.t))
         return jnp.sum(_floats(rule.weights) * rates)
@@ -145,7 +145,7 @@ class Basis(AbstractControl):
     def quadrature(self, integrator: AbstractIntegrator) -> Quadrature:
         return gauss_legendre(self.T, max(64, 4 * self.terms))
 
-    def cost(self, field: AbstractField) -> Float[Array, ""]:
+    def cost(self, field: AbstractField, integrator: AbstractIntegrator) -> Float[Array, ""]:
         return self.T * jnp.sum(jax.vmap(self.penalty)(self.coefficients))
 
 

@@ -4,17 +4,19 @@ from typing import Literal, Self
 
 import equinox as eqx
 import jax
+import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, PRNGKeyArray, PyTree
 
 from shootax import checks
 from shootax.controls.base import AbstractControl, Quadrature, checked_horizon, checked_penalty
 from shootax.controls.direct import ConstantPath
+from shootax.controls.stages import stage_thetas
 from shootax.ensemble import AbstractPosition, Ensemble, Uniform
 from shootax.fields import AbstractBlockField, AbstractField
 from shootax.fields.rows import pack
 from shootax.hamiltonian import is_linear, theta_star
-from shootax.integrators import AbstractFixedStep, AbstractIntegrator
+from shootax.integrators import AbstractFixedStep, AbstractIntegrator, SymplecticEuler
 from shootax.penalties import Quadratic
 from shootax.systems import AbstractSystem, ParticleState, PathSystem, shooting_system
 from shootax.systems.choice import FORMS
@@ -49,18 +51,19 @@ class AbstractParticles(AbstractControl):
 class Particles(AbstractParticles):
     """θ(t) = θ*(q(t), p(t)), read off particles that follow Hamilton's equations.
 
-    The paper's *dynamic with particles*. Only the particles at $t = 0$ are stored.
+        The paper's *dynamic with particles*. Only the particles at $t = 0$ are stored.
 
-    !!! example
+        !!! example
 
-        ```python
-        import jax
-        import shootax as sx
+            ```python
+            import jax
+    import jax.numpy as jnp
+            import shootax as sx
 
-        field = sx.UpDown(dim=1, inflation=16)
-        control = sx.Particles.draw(field, 15, key=jax.random.key(0))
-        net = sx.Net(field, control, key=jax.random.key(1))
-        ```
+            field = sx.UpDown(dim=1, inflation=16)
+            control = sx.Particles.draw(field, 15, key=jax.random.key(0))
+            net = sx.Net(field, control, key=jax.random.key(1))
+            ```
     """
 
     ensemble: Ensemble
@@ -100,8 +103,14 @@ class Particles(AbstractParticles):
         steps = integrator.steps if isinstance(integrator, AbstractFixedStep) else 100
         return simpson(self.T, steps)
 
-    def cost(self, field: AbstractField) -> Float[Array, ""]:
-        """$T·R(θ(0))$, which is $∫R\\, dt$ because the flow conserves $\\mathcal H = R(θ)$."""
+    def cost(self, field: AbstractField, integrator: AbstractIntegrator) -> Float[Array, ""]:
+        """$T·R(θ(0))$, which is $∫R\\, dt$ because the flow conserves $\\mathcal H = R(θ)$.
+
+        In discrete time it is the sum $Σ_k h\\,R(θ_k)$ over the layers, which is not quite the same.
+        """
+        if isinstance(integrator, SymplecticEuler):
+            thetas = stage_thetas(self.system(field, 0), self.T, integrator)
+            return self.T / integrator.steps * jnp.sum(jax.vmap(jax.vmap(self.penalty))(thetas))
         return self.T * self.penalty(self.theta_at_start(field))
 
 
@@ -131,7 +140,7 @@ class FrozenParticles(AbstractParticles):
     def quadrature(self, integrator: AbstractIntegrator) -> Quadrature:
         return Quadrature.at(np.array([0.0]), np.array([self.T]))
 
-    def cost(self, field: AbstractField) -> Float[Array, ""]:
+    def cost(self, field: AbstractField, integrator: AbstractIntegrator) -> Float[Array, ""]:
         return self.T * self.penalty(self.theta_at_start(field))
 
 

@@ -9,9 +9,9 @@ from jaxtyping import Array, Float, PyTree
 from shootax.controls.base import AbstractControl, Quadrature
 from shootax.fields import AbstractField
 from shootax.fields.rows import pack
-from shootax.integrators import AbstractFixedStep, AbstractIntegrator
+from shootax.integrators import AbstractFixedStep, AbstractIntegrator, Step
 from shootax.penalties import AbstractPenalty
-from shootax.systems import AbstractSystem, Moment, PathSystem
+from shootax.systems import AbstractSystem, Moment, PathSystem, State
 
 
 class StagePath(eqx.Module):
@@ -46,7 +46,7 @@ class Stages(AbstractControl):
         t = (step + np.asarray(self.fractions)[stage]) * h
         return Quadrature(Moment(t, t, step, stage), h * np.asarray(self.weights)[stage])
 
-    def cost(self, field: AbstractField) -> Float[Array, ""]:
+    def cost(self, field: AbstractField, integrator: AbstractIntegrator) -> Float[Array, ""]:
         """$∫R\\, dt$ by the integrator's own rule."""
         rates = jax.vmap(jax.vmap(self.penalty))(self.theta)
         return self.T / rates.shape[0] * jnp.sum(rates @ jnp.asarray(self.weights, rates.dtype))
@@ -63,3 +63,19 @@ class Stages(AbstractControl):
                 f"These weights were baked for {steps} steps with stages at {self.fractions} of each "
                 f"step; they cannot be used with {integrator}. Bake the original model again."
             )
+
+
+def stage_thetas(system: AbstractSystem, T: float, integrator: AbstractFixedStep) -> PyTree[Array]:
+    """θ at every stage of every step, `(steps, stages, ...)`: the particles run on their own."""
+    h = T / integrator.steps
+    particles = system.start()
+    dtype = jnp.result_type(*(jax.tree.leaves(particles) or [float]))
+
+    def one(y: State, k: Array) -> tuple[State, PyTree]:
+        new, stages = integrator.stages(system, Step(k, k.astype(dtype) * h, h), y)
+        thetas = [system.theta(moment, at) for moment, at in stages]
+        return new, jax.tree.map(lambda *leaves: jnp.stack(leaves), *thetas)
+
+    nothing = jax.tree.map(lambda leaf: jnp.zeros((0, *leaf.shape), dtype), system.field.state)
+    _, thetas = jax.lax.scan(one, system.join(particles, nothing), jnp.arange(integrator.steps))
+    return thetas

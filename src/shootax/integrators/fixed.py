@@ -61,20 +61,22 @@ class AbstractFixedStep(AbstractIntegrator):
         reverse: bool = False,
     ) -> PyTree[Array]:
         h = (-T if reverse else T) / self.steps
+        start = T if reverse else 0.0
+        dtype = jnp.result_type(*jax.tree.leaves(y))
 
         def step(k: Any) -> Step:
-            return Step(k, (T if reverse else 0.0) + k * h, h)
+            return Step(k, start + k.astype(dtype) * h, h)
 
         def back(k: Any) -> Step:
-            return Step(k, (T if reverse else 0.0) + (k + 1) * h, -h)
+            return Step(k, start + (k + 1).astype(dtype) * h, -h)
 
         def output(system: AbstractSystem, y: State, new: State, k: Any) -> PyTree:
             if isinstance(save, AtEnd):
                 return None
             if isinstance(save, AtNodes):
                 return view(new)
-            start = view(system(step(k).moment(0.0, 0), y))
-            return view(new), start, view(system(step(k).moment(1.0, 0), new))
+            first = view(system(step(k).moment(0.0, 0), y))
+            return view(new), first, view(system(step(k).moment(1.0, 0), new))
 
         def body(system: AbstractSystem, y: State, k: Any) -> tuple[State, PyTree]:
             new, _ = self.stages(system, step(k), y)

@@ -41,7 +41,7 @@ class KernelSystem(AbstractSystem):
         return self.particles
 
     def join(self, particles: ParticleState, z: Float[Array, "rows state"]) -> State:
-        places = self.field.layout.rows().values()
+        places = list(self.field.layout.rows().values())
         rows = tuple(jnp.concatenate([particles.q[:, c], z[:, c]]) for c in places)
         return State(rows, tuple(particles.p[:, c] for c in places))
 
@@ -92,26 +92,22 @@ def plan(field: AbstractBlockField, penalty: Quadratic) -> Plan:
     groups = []
     for index, part in enumerate(names):
         blocks = [block for block in layout.blocks if block.target == part]
-        weights = {block.name: penalty.weight(block.name) for block in blocks}
+        weights: dict[str, Any] = {block.name: penalty.weight(block.name) for block in blocks}
         scalar = [b for b in blocks if not isinstance(weights[b.name], SPDMatrix)]
         for members in ([scalar] if scalar else []) + [[b] for b in blocks if b not in scalar]:
             first = weights[members[0].name]
             matrix = first if isinstance(first, SPDMatrix) else None
-            factors = {b.feature: 1.0 if matrix else 1 / _number(weights[b.name]) for b in members}
+            factors = {b.feature: 1.0 if matrix else 1 / float(weights[b.name]) for b in members}
             groups.append(
                 Group(
                     part=index,
                     matrix=matrix,
                     weights=tuple(factors.get(feature.name, 0.0) for feature in varying),
-                    constant=sum(w for name, w in factors.items() if name in constant),
+                    constant=sum((w for name, w in factors.items() if name in constant), 0.0),
                 )
             )
     sources = tuple(names.index(str(feature.part)) for feature in varying)
     return Plan(tuple(groups), varying, sources)
-
-
-def _number(weight: Any) -> float:
-    return float(weight)
 
 
 @functools.partial(jax.custom_vjp, nondiff_argnums=(0,))

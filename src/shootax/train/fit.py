@@ -81,6 +81,8 @@ def fit(
     data, held_out, shared = _prepare(x, y, weights, times, validation, seed)
     if validation is not None and np.ndim(times) == 2 and not isinstance(validation, float):
         raise ValueError("With times for each sample, give the validation split as a fraction.")
+    if np.ndim(times) == 2:  # Inside an epoch times are traced, so the model looks at them here.
+        eqx.filter_eval_shape(lambda x: net(x, times), jax.tree.map(_floats, x))
     parts = [optax.clip_by_global_norm(checks.positive_number(clip, "clip"))] if clip else []
     recipe = Recipe(
         loss=loss_function(loss),
