@@ -9,6 +9,7 @@ hand and keeps Θ from the way forward.
 """
 
 import functools
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -44,7 +45,8 @@ class DenseSystem(AbstractSystem):
         return ParticleState(rows[:count], y.p[:, :-1]), rows[count:]
 
     def __call__(self, moment: Moment, y: State) -> State:
-        return State(*dense_equations((self.field, self.penalty), y.rows, y.p))
+        moved: Any = dense_equations((self.field, self.penalty), y.rows, y.p)
+        return State(*moved)
 
     def packed_theta(self, moment: Moment, y: State) -> Float[Array, "state features"]:
         particles, _ = self.split(y)

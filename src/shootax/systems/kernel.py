@@ -51,7 +51,8 @@ class KernelSystem(AbstractSystem):
         return ParticleState(rows[:count], p), rows[count:]
 
     def __call__(self, moment: Moment, y: State) -> State:
-        return State(*kernel_equations(plan(self.field, self.penalty), y.rows, y.p))
+        moved: Any = kernel_equations(plan(self.field, self.penalty), y.rows, y.p)
+        return State(*moved)
 
     def packed_theta(self, moment: Moment, y: State) -> Float[Array, "state features"]:
         particles, _ = self.split(y)
