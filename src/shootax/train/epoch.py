@@ -11,6 +11,7 @@ from jaxtyping import Array, Float, PRNGKeyArray, PyTree
 
 from shootax.measures import penalty
 from shootax.train.losses import Loss
+from shootax.train.samples import Data
 from shootax.train.schedules import AbstractSchedule
 
 
@@ -21,21 +22,20 @@ class Recipe:
     loss: Loss
     optimizer: optax.GradientTransformation
     schedule: AbstractSchedule
-    learning_rate: float
-    data_weight: float
-    penalty_weight: float
-    epochs: int
     batch_size: int
     shared_times: tuple[float, ...] | None
+    clipped: bool
 
 
-class Data(NamedTuple):
-    """Rows of inputs, targets, weights, and, where rows have them, times of their own."""
+class Settings(NamedTuple):
+    """Numbers that may change without a new program; `thaw` is the first epoch of every parameter."""
 
-    x: PyTree[Array]
-    y: PyTree[Array]
-    weight: Float[Array, " rows"]
-    times: Float[Array, "rows times"] | None
+    learning_rate: Any
+    data_weight: Any
+    penalty_weight: Any
+    clip: Any
+    epochs: Any
+    thaw: PyTree
 
 
 class Progress(NamedTuple):
@@ -76,7 +76,7 @@ def run_epoch(
     static: Any,
     data: Data,
     validation: Data | None,
-    thaw: PyTree[float],
+    settings: Settings,
     recipe: Recipe,
 ) -> tuple[Progress, Report]:
     """All batches of an epoch, in a fresh random order, and the validation loss after them.
@@ -102,18 +102,25 @@ def run_epoch(
         def objective(parameters: PyTree) -> tuple[Array, tuple[Array, Array]]:
             model = eqx.combine(parameters, static)
             misfit, cost = data_loss(model, batch, recipe), penalty(model)
-            return recipe.data_weight * misfit + recipe.penalty_weight * cost, (misfit, cost)
+            return settings.data_weight * misfit + settings.penalty_weight * cost, (misfit, cost)
 
         (total, parts), gradient = jax.value_and_grad(objective, has_aux=True)(parameters)
+        if recipe.clipped:
+            size = optax.global_norm(gradient)
+            shrink = jnp.minimum(1.0, settings.clip / jnp.maximum(size, 1e-30))
+            gradient = jax.tree.map(lambda leaf: leaf * shrink.astype(leaf.dtype), gradient)
         updates, optimizer = recipe.optimizer.update(gradient, optimizer, parameters)
-        done = (progress.epoch + number / batches).astype(total.dtype) / recipe.epochs
-        rate = recipe.learning_rate * recipe.schedule.factor(progress.schedule, done)
+        passed = (progress.epoch * batches + number).astype(total.dtype)
+        done = passed / (settings.epochs * batches).astype(total.dtype)
+        rate = settings.learning_rate * recipe.schedule.factor(progress.schedule, done)
         moves = jax.tree.map(
             lambda u, thawed: (
-                -rate.astype(u.dtype) * u * (progress.epoch >= thawed).astype(u.dtype)
+                -rate.astype(u.dtype)
+                * u
+                * (progress.epoch.astype(u.dtype) >= thawed.astype(u.dtype)).astype(u.dtype)
             ),
             updates,
-            thaw,
+            settings.thaw,
         )
         return (optax.apply_updates(parameters, moves), optimizer), (total, *parts, rate)
 
@@ -124,7 +131,7 @@ def run_epoch(
     if validation is not None:
         held_out = data_loss(eqx.combine(parameters, static), validation, recipe)
     # Without held-out data the schedule looks at the training objective.
-    seen = jnp.mean(totals) if validation is None else recipe.data_weight * held_out
+    seen = jnp.mean(totals) if validation is None else settings.data_weight * held_out
     schedule = recipe.schedule.observe(progress.schedule, seen)
     finite = jnp.all(jnp.stack([jnp.all(jnp.isfinite(p)) for p in jax.tree.leaves(parameters)]))
     report = Report(totals, misfits, costs, held_out, rates[-1], finite)

@@ -1,0 +1,80 @@
+"""Arrays as they come from a user, checked and split for training."""
+
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, PyTree
+
+from shootax import checks
+
+
+class Data(NamedTuple):
+    """Rows of inputs, targets, weights, and, where rows have them, times of their own."""
+
+    x: PyTree[Array]
+    y: PyTree[Array]
+    weight: Float[Array, " rows"]
+    times: Float[Array, "rows times"] | None
+
+
+def prepare(
+    x: Any, y: Any, weights: Any, times: Any, validation: Any, seed: int
+) -> tuple[Data, Data | None, tuple[float, ...] | None]:
+    """Checked arrays for training and validation, and times that all rows share."""
+    each = np.ndim(times) == 2
+    shared = None if times is None or each else tuple(float(t) for t in np.asarray(times))
+    data = _data(x, y, weights, times if each else None, "")
+    if validation is None:
+        return data, None, shared
+    if isinstance(validation, tuple):
+        x, y = validation
+        return data, _data(x, y, None, None, "validation "), shared
+    rows = len(data.weight)
+    held = round(rows * float(validation))
+    if not 0 < validation < 1 or not 0 < held < rows:
+        raise ValueError(
+            f"validation must be a fraction that leaves samples on both sides, or a pair (x, y); got "
+            f"{validation} of {rows} samples."
+        )
+    order = np.random.default_rng(seed).permutation(rows)
+    first, second = np.sort(order[held:]), np.sort(order[:held])
+    kept, out = (jax.tree.map(lambda leaf, i=i: leaf[i], data) for i in (first, second))
+    return kept, out, shared
+
+
+def _data(x: Any, y: Any, weights: Any, times: Any, what: str) -> Data:
+    x, y = (jax.tree.map(as_floats, tree) for tree in (x, y))
+    lengths = {leaf.shape[0] if leaf.ndim else 0 for leaf in jax.tree.leaves((x, y))}
+    if lengths == {0} or not lengths:
+        raise ValueError(f"The {what}data are empty: fit needs at least one sample.")
+    if len(lengths) > 1:
+        sizes = [tuple(leaf.shape[0] for leaf in jax.tree.leaves(tree)) for tree in (x, y)]
+        raise ValueError(
+            f"The {what}x and y must have the same number of samples, got {sizes[0]} and {sizes[1]}."
+        )
+    (rows,) = lengths
+    for name, tree in ((f"{what}x", x), (f"{what}y", y)):
+        for leaf in jax.tree.leaves(tree):
+            checks.finite(leaf, name)
+    weight = jnp.ones(rows) if weights is None else as_floats(weights)
+    if weight.shape != (rows,) or bool(jnp.any(weight < 0)) or not float(jnp.sum(weight)) > 0:
+        raise ValueError(
+            f"weights must be {rows} numbers of at least 0, not all 0; got shape {weight.shape}."
+        )
+    if times is not None:
+        times = as_floats(times)
+        if times.shape[0] != rows:
+            raise ValueError(
+                f"times must have a line for each of {rows} samples, got {times.shape}."
+            )
+    return Data(x, y, weight, times)
+
+
+def as_floats(values: Any) -> Array:
+    """Numbers of any kind in the default precision."""
+    array = np.asarray(values)
+    if array.dtype.kind not in "fiub":
+        raise ValueError(f"Data must be numbers, got an array of dtype {array.dtype}.")
+    return jnp.asarray(array, jnp.result_type(float))
