@@ -51,19 +51,18 @@ class AbstractParticles(AbstractControl):
 class Particles(AbstractParticles):
     """θ(t) = θ*(q(t), p(t)), read off particles that follow Hamilton's equations.
 
-        The paper's *dynamic with particles*. Only the particles at $t = 0$ are stored.
+    The paper's *dynamic with particles*. Only the particles at $t = 0$ are stored.
 
-        !!! example
+    !!! example
 
-            ```python
-            import jax
-    import jax.numpy as jnp
-            import shootax as sx
+        ```python
+        import jax
+        import shootax as sx
 
-            field = sx.UpDown(dim=1, inflation=16)
-            control = sx.Particles.draw(field, 15, key=jax.random.key(0))
-            net = sx.Net(field, control, key=jax.random.key(1))
-            ```
+        field = sx.UpDown(dim=1, inflation=16)
+        control = sx.Particles.draw(field, 15, key=jax.random.key(0))
+        net = sx.Net(field, control, key=jax.random.key(1))
+        ```
     """
 
     ensemble: Ensemble
