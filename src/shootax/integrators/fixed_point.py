@@ -40,12 +40,7 @@ def _solve_forward(perturbed, args, g, guess, max_iterations):
 
 @_solve.def_bwd
 def _solve_backward(solution, cotangent, perturbed, args, g, guess, max_iterations):
-    cotangent = jax.tree.map(
-        lambda c, x: jnp.zeros_like(x) if c is None else c,
-        cotangent,
-        solution,
-        is_leaf=lambda leaf: leaf is None,
-    )
+    cotangent = written_out(solution, cotangent)
     _, pull_x = jax.vjp(lambda x: g(args, x), solution)
 
     def spread(w):
@@ -54,6 +49,15 @@ def _solve_backward(solution, cotangent, perturbed, args, g, guess, max_iteratio
     w = _iterate(spread, cotangent, max_iterations)
     _, pull_args = eqx.filter_vjp(lambda a: g(a, solution), args)
     return pull_args(w)[0]
+
+
+def written_out(values: PyTree[Array], cotangents: PyTree) -> PyTree[Array]:
+    """Cotangents with zeros where Equinox leaves out those that are zero."""
+
+    def one(value: Any, cotangent: Any) -> Any:
+        return jnp.zeros_like(value) if cotangent is None and value is not None else cotangent
+
+    return jax.tree.map(one, values, cotangents, is_leaf=lambda leaf: leaf is None)
 
 
 def _largest(tree: PyTree[Array]) -> Array:

@@ -14,7 +14,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import PyTree
 
-from shootax.integrators.fixed_point import fixed_point
+from shootax.integrators.fixed_point import fixed_point, written_out
 from shootax.systems import AbstractSystem, State
 
 Body = Callable[[AbstractSystem, State, Any], tuple[State, PyTree]]
@@ -115,25 +115,14 @@ def _backward(end, cotangents, perturbed, start, body, undo, steps, max_iteratio
         k, output_bar = xs
         y = invert(later, k)
         outputs, pull = jax.vjp(lambda a, y: body(eqx.combine(a, rest), y, k), arrays, y)
-        bar = (y_bar, jax.tree.map(_dense, outputs[1], output_bar, is_leaf=_is_none))
+        bar = (y_bar, written_out(outputs[1], output_bar))
         more, y_bar = pull(bar)
         return (y, y_bar, jax.tree.map(jnp.add, arrays_bar, more)), None
 
     end_bar, outputs_bar = cotangents
-    end_bar = jax.tree.map(_dense, end, end_bar, is_leaf=_is_none)
+    end_bar = written_out(end, end_bar)
     zero = jax.tree.map(jnp.zeros_like, arrays)
     (_, y_bar, system_bar), _ = jax.lax.scan(
         back, (end, end_bar, zero), (jnp.arange(steps), outputs_bar), reverse=True
     )
     return system_bar, y_bar
-
-
-def _is_none(x: Any) -> bool:
-    return x is None
-
-
-def _dense(value: Any, cotangent: Any) -> Any:
-    """A cotangent that Equinox left out because it is zero, written out."""
-    if value is None:
-        return None
-    return jnp.zeros_like(value) if cotangent is None else cotangent

@@ -1,0 +1,32 @@
+"""Double precision, no silent promotion, and the shapes in signatures checked."""
+
+import jax
+import pytest
+from jaxtyping import install_import_hook
+
+jax.config.update("jax_enable_x64", True)
+jax.config.update("jax_numpy_rank_promotion", "raise")
+jax.config.update("jax_numpy_dtype_promotion", "strict")
+
+# The parts that no user hands anything to: elsewhere the library's own checks have the word.
+install_import_hook(
+    [
+        "shootax.fields.block",
+        "shootax.fields.rows",
+        "shootax.hamiltonian",
+        "shootax.systems",
+        "shootax.integrators.fixed_point",
+        "shootax.integrators.gradients",
+        "shootax.integrators.interpolation",
+        "shootax.train.epoch",
+        "shootax.train.losses",
+    ],
+    "beartype.beartype",
+)
+
+
+@pytest.fixture
+def standard_promotion():
+    """For tests that train: Optax promotes silently inside Adam."""
+    with jax.numpy_dtype_promotion("standard"):
+        yield

@@ -1,0 +1,105 @@
+"""Every integrator shows its order on a problem that depends on time, and at times off the grid."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import shootax as sx
+
+FIELD = sx.Affine(dim=2, activation="identity")
+
+
+def turning(t):
+    """$\\dot x = \\cos(t) J x$, whose flow turns by the angle $\\sin t$."""
+    matrix = jnp.cos(t) * jnp.array([[0.0, -1.0], [1.0, 0.0]])
+    return {"A": matrix, "b": jnp.zeros(2)}
+
+
+CONTROL = sx.Given(FIELD, turning, T=2.0)
+START = jnp.array([[1.0, 0.5], [-0.3, 2.0]])
+
+
+def exact(t):
+    angle = np.sin(t)
+    turn = np.array([[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]])
+    return np.asarray(START) @ turn.T
+
+
+INTEGRATORS = {
+    "Euler": (sx.Euler, 1),
+    "Heun": (sx.Heun, 2),
+    "RK4": (sx.RK4, 4),
+    "ImplicitMidpoint": (sx.ImplicitMidpoint, 2),
+    "SymplecticEuler": (sx.SymplecticEuler, 1),
+}
+
+
+@pytest.mark.parametrize("name", INTEGRATORS)
+def test_order_of_convergence(name):
+    kind, order = INTEGRATORS[name]
+    assert kind.order == order
+    errors = []
+    for steps in (32, 64, 128):
+        end = sx.flow(FIELD, CONTROL, START, integrator=kind(steps))
+        errors.append(np.abs(np.asarray(end) - exact(2.0)).max())
+    slopes = np.log2(np.array(errors[:-1]) / np.array(errors[1:]))
+    assert abs(slopes[-1] - order) < 0.2, (errors, slopes)
+
+
+@pytest.mark.parametrize("kind", [sx.Dopri5, sx.Tsit5])
+def test_adaptive_methods_reach_their_tolerance(kind):
+    times = np.array([0.1, 0.77, 1.9])
+    got = sx.flow(FIELD, CONTROL, START, times=times, integrator=kind(rtol=1e-9, atol=1e-11))
+    want = np.stack([exact(t) for t in times], axis=1)
+    np.testing.assert_allclose(got, want, atol=1e-7)
+
+
+def test_times_between_grid_points_are_of_fourth_order():
+    times = np.sort(np.random.default_rng(0).uniform(0, 2, 200))
+    want = np.stack([exact(t) for t in times], axis=1)
+    errors = []
+    for steps in (16, 32, 64):
+        got = sx.flow(FIELD, CONTROL, START, times=times, integrator=sx.RK4(steps))
+        errors.append(np.abs(np.asarray(got) - want).max())
+    slopes = np.log2(np.array(errors[:-1]) / np.array(errors[1:]))
+    assert slopes.mean() > 3.6, (errors, slopes)
+
+
+@pytest.mark.parametrize("integrator", [sx.RK4(40), sx.Heun(40), sx.Dopri5(rtol=1e-9, atol=1e-10)])
+def test_blocks_of_time_are_used_exactly(integrator):
+    """A control that jumps costs no order, and each step sees its own block alone."""
+    control = sx.Piecewise(FIELD, blocks=4, T=2.0, key=jax.random.key(0))
+    state = np.asarray(START).T
+    for block in range(4):
+        matrix = np.asarray(control.theta["A"][block]) * 0.5
+        values, vectors = np.linalg.eig(matrix)
+        state = (vectors @ np.diag(np.exp(values)) @ np.linalg.inv(vectors)).real @ state
+    got = sx.flow(FIELD, control, START, integrator=integrator)
+    tolerance = 1e-3 if isinstance(integrator, sx.Heun) else 1e-6
+    np.testing.assert_allclose(got, state.T, atol=tolerance)
+
+
+@pytest.mark.parametrize("integrator", [sx.RK4(13), sx.Tsit5(rtol=1e-8, atol=1e-9)])
+@pytest.mark.parametrize("reverse", [False, True])
+def test_times_of_its_own_for_each_row_equal_runs_one_by_one(integrator, reverse):
+    field = sx.UpDown(dim=1, inflation=3, activation="tanh")
+    control = sx.Particles.draw(field, 3, momentum=0.7, T=1.5, key=jax.random.key(1))
+    z = jax.random.normal(jax.random.key(2), (4, 4))
+    times = np.sort(np.random.default_rng(0).uniform(0, 1.5, (4, 3)), axis=1)
+    times = times[:, ::-1] if reverse else times
+    options = {"integrator": integrator, "reverse": reverse}
+    together = sx.flow(field, control, z, times=times, **options)
+    assert together.shape == (4, 3, 4)
+    for row in range(4):
+        alone = sx.flow(field, control, z[row : row + 1], times=times[row], **options)
+        np.testing.assert_allclose(together[row], alone[0], atol=1e-6, rtol=1e-6)
+
+
+def test_traced_times_give_the_same_as_known_ones():
+    times = np.linspace(0, 2, 5)
+    known = sx.flow(FIELD, CONTROL, START, times=times, integrator=sx.RK4(8))
+    traced = jax.jit(lambda t: sx.flow(FIELD, CONTROL, START, times=t, integrator=sx.RK4(8)))(
+        jnp.asarray(times)
+    )
+    np.testing.assert_allclose(known, traced, atol=1e-13)

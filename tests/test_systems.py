@@ -1,0 +1,150 @@
+"""The equations of shooting: by hand, in closed form, by kernels and automatically, all the same."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import shootax as sx
+from shootax.hamiltonian import hamilton_equations, reduced_hamiltonian
+from shootax.systems import Moment, ParticleState, operations, shooting_system
+
+NOW = Moment(0.0, 0.0, 0, 0)
+ROWS, COUNT = 4, 3
+
+
+def spd(rng: np.random.Generator, size: int) -> np.ndarray:
+    root = rng.normal(size=(size, size))
+    return root @ root.T + size * np.eye(size)
+
+
+def random_problem(field: sx.AbstractField, seed: int):
+    rng = np.random.default_rng(seed)
+    size = field.state.shape[0]
+    q, p = rng.normal(size=(2, COUNT, size))
+    return ParticleState(jnp.array(q), jnp.array(p)), jnp.array(rng.normal(size=(ROWS, size)))
+
+
+def evaluate(field, penalty, particles, z, form):
+    system = shooting_system(field, penalty, particles, len(z), form)
+    y = system.join(particles, z)
+    dy = system(NOW, y)
+    moved, dz = system.split(dy)
+    return (*moved, dz), system.theta(NOW, y)
+
+
+def updown_by_hand(field, weights, particles, z):
+    """Eq. updownODE and its adjoint, written out, with $M^{-1}$ for every weight."""
+    d = field.dim
+    act, slope = jnp.tanh, lambda v: 1 - jnp.tanh(v) ** 2
+    q, u = particles.q[:, :d], particles.q[:, d:]
+    p, r = particles.p[:, :d], particles.p[:, d:]
+    solve = {name: jnp.linalg.inv(jnp.asarray(m)) for name, m in weights.items()}
+    theta1, b1 = solve["theta1"] @ (p.T @ act(u)), solve["b1"] @ p.sum(0)
+    theta2, b2 = solve["theta2"] @ (r.T @ q), solve["b2"] @ r.sum(0)
+    theta3 = solve["theta3"] @ (r.T @ act(u))
+
+    def velocity(x, v):
+        dx = act(v) @ theta1.T + b1[None]
+        return jnp.concatenate([dx, x @ theta2.T + b2[None] + act(v) @ theta3.T], axis=1)
+
+    dp = -r @ theta2
+    dr = -slope(u) * (p @ theta1 + r @ theta3)
+    moved = (velocity(q, u), jnp.concatenate([dp, dr], axis=1), velocity(z[:, :d], z[:, d:]))
+    return moved, {"theta1": theta1, "b1": b1, "theta2": theta2, "b2": b2, "theta3": theta3}
+
+
+@pytest.mark.parametrize("form", ["dense", "kernel", "automatic"])
+@pytest.mark.parametrize("matrices", [False, True], ids=["numbers", "matrices"])
+def test_updown_agrees_with_the_equations_written_by_hand(form, matrices):
+    field = sx.UpDown(dim=2, inflation=3, activation="tanh")
+    rng = np.random.default_rng(0)
+    sizes = {"theta1": 2, "b1": 2, "theta2": 6, "b2": 6, "theta3": 6}
+    full = {name: spd(rng, n) for name, n in sizes.items()}
+    numbers = {"theta1": 0.7, "b1": 1.3, "theta2": 2.0, "b2": 0.4, "theta3": 10.0}
+    if not matrices:
+        full = {name: w * np.eye(sizes[name]) for name, w in numbers.items()}
+    penalty = sx.Quadratic(full if matrices else numbers)
+    particles, z = random_problem(field, 1)
+    got, theta = evaluate(field, penalty, particles, z, form)
+    want, want_theta = updown_by_hand(field, full, particles, z)
+    for a, b in zip(got, want, strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-10, atol=1e-12)
+    for name in want_theta:
+        np.testing.assert_allclose(theta[name], want_theta[name], rtol=1e-10, atol=1e-12)
+
+
+@pytest.mark.parametrize("form", ["dense", "kernel", "automatic"])
+def test_affine_agrees_with_the_equations_written_by_hand(form):
+    field = sx.Affine(dim=3, activation="softplus")
+    rng = np.random.default_rng(2)
+    m_a, m_b = spd(rng, 3), spd(rng, 3)
+    particles, z = random_problem(field, 3)
+    q, p = particles
+    act, slope = jax.nn.softplus, jax.nn.sigmoid
+    a = np.linalg.inv(m_a) @ np.asarray(p.T @ act(q))
+    b = np.linalg.inv(m_b) @ np.asarray(p.sum(0))
+    got, theta = evaluate(field, sx.Quadratic(A=m_a, b=m_b), particles, z, form)
+    want = (act(q) @ a.T + b[None], -slope(q) * (p @ a), act(z) @ a.T + b[None])
+    for left, right in zip(got, want, strict=True):
+        np.testing.assert_allclose(left, right, rtol=1e-10, atol=1e-12)
+    np.testing.assert_allclose(theta["A"], a, rtol=1e-10)
+
+
+@pytest.mark.parametrize("activation", ["relu", "tanh", "gelu", jnp.sin])
+@pytest.mark.parametrize("theta3", [True, False])
+@pytest.mark.parametrize("matrices", [False, True], ids=["numbers", "matrices"])
+def test_reverse_passes_written_by_hand_equal_automatic_ones(activation, theta3, matrices):
+    """The second derivatives of the Hamiltonian: the training gradient through one evaluation."""
+    field = sx.UpDown(dim=2, inflation=2, activation=activation, theta3=theta3)
+    rng = np.random.default_rng(4)
+    penalty = sx.Quadratic(theta2=spd(rng, 4), b1=3.0) if matrices else sx.Quadratic(theta2=2.5)
+    particles, z = random_problem(field, 5)
+    probes, _ = random_problem(field, 6), None
+    weights = (probes[0].q, probes[0].p, probes[1])
+
+    def pairing(form, particles, z):
+        got, _ = evaluate(field, penalty, particles, z, form)
+        return sum(jnp.sum(w * g) for w, g in zip(weights, got, strict=True))
+
+    gradients = {
+        form: jax.grad(pairing, argnums=(1, 2))(form, particles, z)
+        for form in ("dense", "kernel", "automatic")
+    }
+    for form in ("dense", "kernel"):
+        for a, b in zip(
+            jax.tree.leaves(gradients[form]), jax.tree.leaves(gradients["automatic"]), strict=True
+        ):
+            np.testing.assert_allclose(a, b, rtol=1e-10, atol=1e-10)
+
+
+@pytest.mark.parametrize("field", [sx.UpDown(2, 2, activation="tanh"), sx.Affine(3, "tanh")])
+def test_partial_derivatives_at_fixed_theta_are_those_of_the_reduced_hamiltonian(field):
+    """The envelope theorem, by differentiating $\\max_θ H$ through θ*."""
+    penalty = sx.Quadratic(default=2.0)
+    (q, p), _ = random_problem(field, 7)
+    _, dq, dp = hamilton_equations(field, penalty, q, p)
+    by_q, by_p = jax.grad(reduced_hamiltonian, argnums=(2, 3))(field, penalty, q, p)
+    np.testing.assert_allclose(dq, by_p, rtol=1e-12)
+    np.testing.assert_allclose(dp, -by_q, rtol=1e-12)
+
+
+def test_hamiltonian_equals_the_penalty_of_its_maximiser_and_is_a_maximum():
+    field, penalty = sx.UpDown(2, 2, activation="tanh"), sx.Quadratic(theta3=10.0)
+    (q, p), _ = random_problem(field, 8)
+    from shootax.hamiltonian import hamiltonian, theta_star
+
+    best = theta_star(field, penalty, q, p)
+    value = hamiltonian(field, penalty, q, p, best)
+    np.testing.assert_allclose(value, penalty(best), rtol=1e-12)
+    rng = np.random.default_rng(9)
+    for _ in range(20):
+        other = jax.tree.map(lambda leaf: leaf + 0.1 * rng.normal(size=leaf.shape), best)
+        assert hamiltonian(field, penalty, q, p, other) < value
+
+
+def test_auto_takes_the_form_with_fewer_operations():
+    small, large = sx.UpDown(1, 4), sx.UpDown(2, 128)
+    for field, particles, rows, form in ((small, 15, 50, "dense"), (large, 25, 100, "kernel")):
+        costs = operations(field, particles, rows)
+        assert min(costs, key=costs.__getitem__) == form
