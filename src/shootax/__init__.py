@@ -68,5 +68,6 @@ from shootax.train import Cosine as Cosine
 from shootax.train import Fit as Fit
 from shootax.train import Plateau as Plateau
 from shootax.train import fit as fit
+from shootax.train import fit_many as fit_many
 
 __version__ = "0.1.0"

@@ -78,11 +78,17 @@ class _Reduced(eqx.Module):
         return reduced_hamiltonian(system.field, self.penalty, *particles)
 
 
+def _has_matrices(net: Net) -> bool:
+    return any(len(leaf.shape) >= 2 for leaf in jax.tree.leaves(net.field.theta))
+
+
 def complexity(
     net: Net, norm: Literal["frobenius", "nuclear", "spectral"] = "frobenius"
 ) -> Float[Array, ""]:
     """$∫_0^T \\log_2 Σ_k \\|θ_k(t)\\|^2\\, dt$ over the weight matrices $θ_k$, without biases."""
     rate = _Log2Norm(checks.one_of(norm, NORMS, "norm"))
+    if not _has_matrices(net):
+        raise ValueError(f"The θ of {type(net.field).__name__} has no matrices, so no complexity.")
     rule = net.control.quadrature(net.integrator)
     values = along(net.field, net.control, rate, rule.moments, net.integrator)
     return jnp.sum(jnp.asarray(rule.weights, values.dtype) * values)
@@ -110,9 +116,13 @@ def hamiltonian_drift(net: Net) -> Float[Array, ""]:
 def summary(model: Net) -> dict[str, Any]:
     """Parameters, penalty, complexity and, for particles that move, drift: all as plain numbers."""
     moving = isinstance(model.control, Particles)
+
+    def measured(norm: Any) -> float | None:
+        return float(complexity(model, norm)) if _has_matrices(model) else None
+
     return {
         "parameters": count(model),
         "penalty": float(penalty(model)),
-        **{f"complexity_log2_{norm}": float(complexity(model, norm)) for norm in NORMS},  # pyright: ignore
+        **{f"complexity_log2_{norm}": measured(norm) for norm in NORMS},
         "hamiltonian_drift": float(hamiltonian_drift(model)) if moving else None,
     }

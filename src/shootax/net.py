@@ -10,8 +10,9 @@ import numpy as np
 from jaxtyping import Array, PRNGKeyArray, PyTree
 
 from shootax import checks
-from shootax.controls import AbstractControl, Particles
+from shootax.controls import AbstractControl, AbstractParticles, Particles
 from shootax.fields import AbstractBlockField, AbstractField
+from shootax.fields.base import size
 from shootax.flow import flow
 from shootax.integrators import RK4, AbstractIntegrator
 from shootax.lifts import AbstractLift, make_lift
@@ -98,6 +99,13 @@ class Net(eqx.Module):
         if isinstance(self.field, AbstractBlockField) and isinstance(self.lift, AbstractLift):
             _check_inputs(x, self.field.dim)
         return jax.vmap(self.lift)(x)
+
+    def work(self, rows: int) -> int:
+        """The number of scalars that move in one evaluation with so many rows of data."""
+        particles = 0
+        if isinstance(self.control, AbstractParticles):
+            particles = 2 * self.control.ensemble.particles
+        return size(self.field.state) * (rows + particles)
 
 
 class Chain(eqx.Module):

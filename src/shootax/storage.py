@@ -52,6 +52,7 @@ def save(path: str | os.PathLike, model: Any, *, record: Mapping[str, Any] | Non
     os.close(handle)
     try:
         safetensors.numpy.save_file(tensors, temporary, metadata=header)
+        os.chmod(temporary, 0o666 & ~_umask())  # as any new file; a temporary one is private
         os.replace(temporary, path)
     except BaseException:
         os.unlink(temporary)
@@ -107,12 +108,20 @@ def _open(path: str | os.PathLike) -> tuple[dict[str, str], dict[str, np.ndarray
         raise FileFormatError(
             f"{path} is a safetensors file of another program. Expected one written by shootax.save."
         )
-    if int(header["format"]) > FORMAT:
+    if not {"format", "version", "model", "record"} <= header.keys():
+        raise FileFormatError(f"{path} is damaged: its header has only {sorted(header)}.")
+    if header["format"] not in map(str, range(1, FORMAT + 1)):
         raise FileFormatError(
             f"{path} has format {header['format']}, written by shootax {header['version']}; this "
             f"version reads up to format {FORMAT}. Upgrade shootax."
         )
     return header, tensors
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
 
 
 def _qualified(item: Any) -> str:
@@ -183,6 +192,11 @@ def _decode(tree: Any, tensors: dict[str, np.ndarray], names: dict[str, Any]) ->
         )
     if "known" in tree:
         return names[name]
+    wanted = {field.name for field in dataclasses.fields(names[name])}
+    if wanted != tree["fields"].keys():
+        raise FileFormatError(
+            f"{name} has the parts {sorted(wanted)}, the file {[*tree['fields']]}."
+        )
     module = object.__new__(names[name])
     for field, item in tree["fields"].items():
         object.__setattr__(module, field, _decode(item, tensors, names))

@@ -27,8 +27,10 @@ class SPDMatrix:
                 f"The weight matrix of {name} must be symmetric, got entries that differ from their "
                 f"mirror image by up to {np.abs(matrix - matrix.T).max():.3g}. Use (M + M.T) / 2."
             )
-        lowest = float(np.linalg.eigvalsh(matrix)[0])
-        if lowest <= 0:
+        lowest, *_, highest = (
+            float(v) for v in (*np.linalg.eigvalsh(matrix), np.abs(matrix).max())
+        )
+        if lowest <= 1e-14 * highest:
             raise ValueError(
                 f"The weight matrix of {name} must be positive definite, got smallest eigenvalue "
                 f"{lowest:.3g}. Add a multiple of the identity to it."

@@ -1,7 +1,8 @@
 """Training."""
 
-from shootax.train.fit import Fit as Fit
+from shootax.train.engine import Fit as Fit
 from shootax.train.fit import fit as fit
+from shootax.train.fit import fit_many as fit_many
 from shootax.train.schedules import AbstractSchedule as AbstractSchedule
 from shootax.train.schedules import Constant as Constant
 from shootax.train.schedules import Cosine as Cosine

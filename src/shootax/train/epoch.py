@@ -106,7 +106,7 @@ def run_epoch(
 
         (total, parts), gradient = jax.value_and_grad(objective, has_aux=True)(parameters)
         if recipe.clipped:
-            size = optax.global_norm(gradient)
+            size = optax.tree.norm(gradient)
             shrink = jnp.minimum(1.0, settings.clip / jnp.maximum(size, 1e-30))
             gradient = jax.tree.map(lambda leaf: leaf * shrink.astype(leaf.dtype), gradient)
         updates, optimizer = recipe.optimizer.update(gradient, optimizer, parameters)
@@ -147,3 +147,6 @@ def data_loss(model: Any, data: Data, recipe: Recipe) -> Float[Array, ""]:
 
 
 compiled_epoch = eqx.filter_jit(run_epoch)
+compiled_epochs = eqx.filter_jit(
+    eqx.filter_vmap(run_epoch, in_axes=(eqx.if_array(0), None, None, None, None, None))
+)

@@ -1,32 +1,16 @@
 """Training on arrays, in one call."""
 
-import time
-from collections.abc import Mapping
-from typing import Any, NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Any
 
-import equinox as eqx
-import jax
-import jax.numpy as jnp
-import numpy as np
 import optax
 from jaxtyping import Array, PyTree
 
-from shootax import checks
 from shootax.errors import DivergedError
-from shootax.train.display import progress_bar
-from shootax.train.epoch import Recipe, Report, Settings, compiled_epoch, start
-from shootax.train.freezing import thaw_epochs
-from shootax.train.losses import Loss, loss_function
-from shootax.train.samples import as_floats, prepare
+from shootax.measures import nets as nets_in
+from shootax.train.engine import Fit, make_problem, train
+from shootax.train.losses import Loss
 from shootax.train.schedules import AbstractSchedule, Cosine
-
-
-class Fit(NamedTuple):
-    """A trained model, how training went epoch by epoch, and how long it took."""
-
-    net: Any
-    history: dict[str, np.ndarray]
-    seconds: float
 
 
 def fit(
@@ -78,76 +62,90 @@ def fit(
     **Raises:** [`shootax.DivergedError`][] when the loss is not finite. It says when and why, and
     holds the last good model and the history in its `result`.
     """
-    epochs = checks.positive_integer(epochs, "epochs")
-    data, held_out, shared = prepare(x, y, weights, times, validation, seed)
-    if validation is not None and np.ndim(times) == 2 and not isinstance(validation, float):
-        raise ValueError("With times for each sample, give the validation split as a fraction.")
-    if np.ndim(times) == 2:  # Inside an epoch times are traced, so the model looks at them here.
-        eqx.filter_eval_shape(lambda x: net(x, times), jax.tree.map(as_floats, x))
-    recipe = Recipe(
-        loss=loss_function(loss),
-        optimizer=_ADAM if optimizer is None else optimizer,
-        schedule=schedule,
-        batch_size=min(checks.positive_integer(batch_size, "batch_size"), len(data.weight)),
-        shared_times=shared,
-        clipped=clip is not None,
-    )
-    settings = Settings(
-        learning_rate=checks.positive_number(learning_rate, "learning_rate"),
-        data_weight=checks.non_negative_number(data_weight, "data_weight"),
-        penalty_weight=checks.non_negative_number(penalty_weight, "penalty_weight"),
-        clip=checks.positive_number(1.0 if clip is None else clip, "clip"),
+    problem = make_problem(
+        net,
+        x,
+        y,
         epochs=epochs,
-        thaw=thaw_epochs(net, freeze),
+        batch_size=batch_size,
+        learning_rate=learning_rate,
+        schedule=schedule,
+        loss=loss,
+        data_weight=data_weight,
+        penalty_weight=penalty_weight,
+        freeze=freeze,
+        clip=clip,
+        validation=validation,
+        times=times,
+        weights=weights,
+        optimizer=optimizer,
+        split_seed=seed,
     )
-    settings = jax.tree.map(lambda value: jnp.asarray(value, jnp.result_type(float)), settings)
-    _, static = eqx.partition(net, eqx.is_inexact_array)
-    state = start(net, recipe, jax.random.key(seed))
-    history = _History()
-    began = time.perf_counter()
-    with progress_bar("Training", epochs, progress) as show:
-        for epoch in range(1, epochs + 1):
-            new, report = compiled_epoch(state, static, data, held_out, settings, recipe)
-            report = jax.device_get(report)
-            if not np.isfinite(report.objective).all() or not report.finite:
-                good = history.result(eqx.combine(state.parameters, static), began)
-                raise DivergedError(_why(epoch, report), good)
-            state = new
-            history.add(report)
-            show(epoch, f"loss {report.objective.mean():.4g}")
-    return history.result(eqx.combine(state.parameters, static), began)
+    (outcome,) = train([net], [seed], problem, progress)
+    if isinstance(outcome, DivergedError):
+        raise outcome
+    return outcome
 
 
-class _History:
-    def __init__(self) -> None:
-        names = ("objective", "data", "penalty", "validation", "learning_rate")
-        self.columns: dict[str, list[float]] = {name: [] for name in names}
+def fit_many(
+    nets: Sequence[Any],
+    x: PyTree[Array],
+    y: PyTree[Array],
+    *,
+    seeds: Sequence[int] | None = None,
+    together: bool | None = None,
+    progress: bool | None = None,
+    **options: Any,
+) -> list[Fit | DivergedError]:
+    """Trains several nets of one kind, for instance one from each of many seeds.
 
-    def add(self, report: Report) -> None:
-        for name, column in self.columns.items():
-            column.append(float(np.mean(getattr(report, name))))
+    Small nets spend most of a step on overhead, which they share when they train as one program;
+    large ones do not, and are trained one after the other.
 
-    def result(self, net: Any, began: float) -> Fit:
-        history = {name: np.array(column) for name, column in self.columns.items()}
-        return Fit(net, history, time.perf_counter() - began)
+    **Arguments:**
+
+    - `nets`: models that differ in the values of their arrays alone.
+    - `x`, `y`: inputs and targets, the same for all.
+    - `seeds`: of the order of the samples, by default 0, 1, 2, …
+    - `together`: whether to train all as one program; by default chosen by their size.
+    - `progress`: whether to show a progress bar; by default in a terminal.
+    - `options`: as in [`shootax.fit`][]. A validation fraction is split off once for all.
+
+    **Returns:** for each net what [`shootax.fit`][] would return, or the error it would raise: one
+    that diverges does not stop the others.
+
+    !!! example
+
+        ```python
+        import jax
+        import numpy as np
+        import shootax as sx
+
+        x = np.linspace(-1, 1, 40)[:, None]
+        field = sx.UpDown(dim=1, inflation=4)
+        nets = [sx.Net(field, particles=3, key=jax.random.key(seed)) for seed in range(3)]
+        fits = sx.fit_many(nets, x, x**2, epochs=2)
+        print([fit.net.control.ensemble.particles for fit in fits])  # [3, 3, 3]
+        ```
+    """
+    if not nets:
+        raise ValueError("There are no nets to train.")
+    seeds = range(len(nets)) if seeds is None else seeds
+    if len(seeds) != len(nets):
+        raise ValueError(f"Give one seed for each net, got {len(seeds)} for {len(nets)} nets.")
+    problem = make_problem(nets[0], x, y, **options)
+    if together is None:
+        together = _pays_together(nets[0], problem.recipe.batch_size)
+    if together:
+        return train(nets, seeds, problem, progress)
+    pairs = zip(nets, seeds, strict=True)
+    return [train([net], [seed], problem, progress)[0] for net, seed in pairs]
 
 
-_ADAM = optax.scale_by_adam()
+# Above this many numbers in the states of one evaluation, products take the time and not overhead.
+_LARGE = 8_000
 
 
-def _why(epoch: int, report: Report) -> str:
-    bad = np.flatnonzero(~np.isfinite(report.objective))
-    rate = f"the learning rate was {float(report.learning_rate):.3g}"
-    advice = (
-        "The last good model is in the `result` of this error. Lower the learning rate, clip the "
-        "gradient (clip=10), start from smaller momenta, or scale the data."
-    )
-    if len(bad) == 0:
-        return f"Training diverged in epoch {epoch}: the gradient is not finite; {rate}. {advice}"
-    batch = int(bad[0])
-    terms = {"data loss": report.data[batch], "penalty": report.penalty[batch]}
-    named = [f"the {name} is {float(value):.4g}" for name, value in terms.items()]
-    return (
-        f"Training diverged in epoch {epoch}, batch {batch + 1} of {len(report.objective)}: "
-        f"{' and '.join(named)}; {rate}. {advice}"
-    )
+def _pays_together(model: Any, batch_size: int) -> bool:
+    sizes = [net.work(batch_size) for net in nets_in(model)]
+    return max(sizes, default=0) <= _LARGE
