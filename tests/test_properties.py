@@ -62,10 +62,12 @@ def test_properties(field, control, integrator, tmp_path):
         np.testing.assert_allclose(sx.bake(net)(X), y, rtol=1e-12, atol=1e-12)
         np.testing.assert_allclose(sx.predict(net, X, batch_size=3), y, rtol=1e-12, atol=1e-12)
 
-    # Single precision stays single, and close.
+    # Single precision stays single, and close, with tolerances that it can reach.
     small = jax.tree.map(
         lambda leaf: leaf.astype(jnp.float32) if eqx.is_inexact_array(leaf) else leaf, net
     )
+    if not isinstance(net.integrator, AbstractFixedStep):
+        small = eqx.tree_at(lambda n: n.integrator, small, type(net.integrator)())
     rough = small(jnp.asarray(X, jnp.float32))
     assert rough.dtype == jnp.float32
     np.testing.assert_allclose(rough, y, rtol=1e-3, atol=1e-3)

@@ -55,7 +55,7 @@ class AbstractAdaptive(AbstractIntegrator):
             ends = self._states(system, y, T, diffrax.SaveAt(t1=True), reverse)
             return view(jax.tree.map(lambda leaf: leaf[0], ends))
         if save.times.ndim == 1:
-            saveat = diffrax.SaveAt(ts=save.times)
+            saveat = diffrax.SaveAt(ts=save.times.astype(jnp.result_type(*jax.tree.leaves(y))))
             return jax.vmap(view)(self._states(system, y, T, saveat, reverse))
         return self._solve_each(system, y, T, save, view, reverse)
 
@@ -72,9 +72,13 @@ class AbstractAdaptive(AbstractIntegrator):
     def _solve(
         self, system: AbstractSystem, y: State, T: float, saveat: Any, reverse: bool
     ) -> diffrax.Solution:
+        # Diffrax computes in the wider of the types of time and state: both are the state's.
+        dtype = jnp.result_type(*jax.tree.leaves(y))
         controller: Any = diffrax.PIDController(rtol=self.rtol, atol=self.atol)
         if jumps := system.jumps():
-            controller = diffrax.ClipStepSizeController(controller, jump_ts=jnp.array(jumps))
+            controller = diffrax.ClipStepSizeController(
+                controller, jump_ts=jnp.asarray(jumps, dtype)
+            )
         solver = self.solver()
         adjoint: diffrax.AbstractAdjoint = diffrax.RecursiveCheckpointAdjoint()
         if isinstance(self.gradient, Direct):
@@ -83,7 +87,7 @@ class AbstractAdaptive(AbstractIntegrator):
             adjoint = diffrax.BacksolveAdjoint(
                 solver=solver, stepsize_controller=controller, max_steps=self.max_steps
             )
-        start, end = (T, 0.0) if reverse else (0.0, T)
+        start, end = (jnp.asarray(t, dtype) for t in ((T, 0.0) if reverse else (0.0, T)))
         return diffrax.diffeqsolve(
             diffrax.ODETerm(lambda t, y, system: system(Moment(t, t, -1, 0), y)),
             solver,
@@ -114,7 +118,7 @@ class AbstractAdaptive(AbstractIntegrator):
         each = PathSystem(system.field, path, system.jumps())
 
         def one(row: PyTree[Array], times: Array) -> PyTree[Array]:
-            saveat = diffrax.SaveAt(ts=times)
+            saveat = diffrax.SaveAt(ts=times.astype(jnp.result_type(*jax.tree.leaves(row))))
             start = State(jax.tree.map(lambda leaf: leaf[None], row), None)
             rows = self._states(each, start, T, saveat, reverse).rows
             return jax.tree.map(lambda leaf: leaf[:, 0], rows)
