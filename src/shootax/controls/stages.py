@@ -69,7 +69,7 @@ def stage_thetas(system: AbstractSystem, T: float, integrator: AbstractFixedStep
     """θ at every stage of every step, `(steps, stages, ...)`: the particles run on their own."""
     h = T / integrator.steps
     particles = system.start()
-    dtype = jnp.result_type(*(jax.tree.leaves(particles) or [float]))
+    dtype = jnp.result_type(*(jax.tree.leaves(eqx.filter(system, eqx.is_inexact_array)) or [float]))
 
     def one(y: State, k: Array) -> tuple[State, PyTree]:
         new, stages = integrator.stages(system, Step(k, k.astype(dtype) * h, h), y)
