@@ -27,6 +27,12 @@ def operations(field: AbstractBlockField, particles: int, rows: int) -> dict[str
     return {"dense": dense, "kernel": gram + velocity + force}
 
 
+def cheaper(field: AbstractBlockField, particles: int, rows: int) -> Literal["dense", "kernel"]:
+    """The form that is expected to take less time."""
+    costs = operations(field, particles, rows)
+    return "dense" if costs["dense"] <= costs["kernel"] else "kernel"
+
+
 def shooting_system(
     field: AbstractField,
     penalty: Quadratic,
@@ -44,7 +50,6 @@ def shooting_system(
             "Use form='automatic'."
         )
     if form == "auto":
-        costs = operations(field, particles.q.shape[0], rows)
-        form = "dense" if costs["dense"] <= costs["kernel"] else "kernel"
+        form = cheaper(field, particles.q.shape[0], rows)
     kind = DenseSystem if form == "dense" else KernelSystem
     return kind(field, penalty, particles)
