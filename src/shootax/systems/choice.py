@@ -27,10 +27,22 @@ def operations(field: AbstractBlockField, particles: int, rows: int) -> dict[str
     return {"dense": dense, "kernel": gram + velocity + force}
 
 
+# In operations of a product, fitted to the times of training steps (`shootax bench --parts forms`):
+# the kernel form runs more and smaller steps than the dense one, and goes over its Gram matrices
+# element by element.
+KERNEL_OVERHEAD = 60_000
+GRAM_ELEMENT = 40
+
+
 def cheaper(field: AbstractBlockField, particles: int, rows: int) -> Literal["dense", "kernel"]:
-    """The form that is expected to take less time."""
+    """The form that is expected to take less time.
+
+    Its count is that of [`operations`][shootax.systems.operations], with what the kernel form needs
+    beside its products.
+    """
     costs = operations(field, particles, rows)
-    return "dense" if costs["dense"] <= costs["kernel"] else "kernel"
+    gram = GRAM_ELEMENT * particles * (rows + 2 * particles)
+    return "dense" if costs["dense"] <= costs["kernel"] + gram + KERNEL_OVERHEAD else "kernel"
 
 
 def shooting_system(
