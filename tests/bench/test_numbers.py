@@ -63,7 +63,7 @@ def test_memory_of_reversed_gradients_is_flat_and_of_direct_ones_grows():
     def used(gradient, steps: int) -> int:
         tiny = Case("tiny", dim=1, inflation=2, particles=2, batch=3, T=1.0, steps=1)
         case = memory.deeper(tiny, steps)
-        return memory.temporary_bytes(runner(case, start(case), gradient=gradient))
+        return runner(case, start(case), gradient=gradient).temporary_bytes()
 
     reversed_memory = used(Reversed(), 50)
     assert used(Reversed(), 2000) < 1.1 * reversed_memory

@@ -1,4 +1,4 @@
-"""One training step in JAX: value, gradient, Adam. The same for us and for the rival in JAX."""
+"""One training step as users of JAX write it: value, gradient, Optax's Adam, compiled together."""
 
 from collections.abc import Callable
 from typing import Any
@@ -13,7 +13,7 @@ from shootax.bench.cases import LEARNING_RATE
 Carry = tuple[PyTree, PyTree]
 
 
-def training_step(
+def optax_step(
     model: PyTree, objective: Callable[[Any, Array, Array], Array]
 ) -> tuple[Callable[[Carry, Array, Array], tuple[Carry, Array]], Carry]:
     """The step, not yet compiled, and what it carries at the start."""
@@ -37,7 +37,7 @@ class Runner:
     """Makes a compiled training step on the same batch at each call; returns the loss before it."""
 
     def __init__(self, model: PyTree, objective: Callable, x: Array, y: Array):
-        step, carry = training_step(model, objective)
+        step, carry = optax_step(model, objective)
         self.step = jax.jit(step, donate_argnums=0)
         self.carry = jax.tree.map(jax.numpy.copy, carry)
         self.batch = (jax.numpy.asarray(x), jax.numpy.asarray(y))

@@ -4,12 +4,8 @@ import dataclasses
 from collections.abc import Iterator
 from typing import Any
 
-import jax
-import jax.numpy as jnp
-
 import shootax as sx
 from shootax.bench import ours
-from shootax.bench.adam import Runner
 from shootax.bench.cases import CASES, Case, start
 from shootax.bench.settings import Settings, row
 from shootax.bench.timing import race
@@ -28,7 +24,7 @@ def rows(settings: Settings) -> Iterator[dict[str, Any]]:
         yield {"progress": f"depth {depth}"}
         case = deeper(CASES["regression-16"], depth)
         runners = {name: _runner(case, kind()) for name, kind in GRADIENTS.items()}
-        memory = {name: temporary_bytes(runner) for name, runner in runners.items()}
+        memory = {name: runner.temporary_bytes() for name, runner in runners.items()}
         times = race(runners, seconds=settings.seconds / 4, rounds=3)
         for name in GRADIENTS:
             yield row(
@@ -50,15 +46,5 @@ def deeper(case: Case, steps: int) -> Case:
     return dataclasses.replace(case, name=f"{case.name}, {steps} steps", steps=steps)
 
 
-def _runner(case: Case, gradient: Any) -> Runner:
+def _runner(case: Case, gradient: Any) -> ours.Runner:
     return ours.runner(case, start(case), gradient=gradient)
-
-
-def temporary_bytes(runner: Runner) -> int:
-    """The temporary memory of a compiled training step."""
-    shapes = jax.tree.map(
-        lambda leaf: jax.ShapeDtypeStruct(jnp.shape(leaf), jnp.result_type(leaf)),
-        (runner.carry, *runner.batch),
-    )
-    analysis = runner.step.lower(*shapes).compile().memory_analysis()
-    return int(analysis.temp_size_in_bytes)

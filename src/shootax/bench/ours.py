@@ -9,8 +9,7 @@ import numpy as np
 from jaxtyping import Array
 
 import shootax as sx
-from shootax.bench.adam import Runner
-from shootax.bench.cases import DATA_WEIGHT, Case, Start
+from shootax.bench.cases import DATA_WEIGHT, LEARNING_RATE, Case, Start
 
 
 def net(case: Case, begin: Start, *, form: Any = "auto", gradient: Any = None) -> sx.Net:
@@ -48,7 +47,25 @@ def targets(case: Case, begin: Start) -> np.ndarray:
     return np.swapaxes(begin.y, 0, 1) if case.nodes else begin.y
 
 
+class Runner:
+    """Makes a training step on the same batch at each call; returns the loss before it."""
+
+    def __init__(self, case: Case, begin: Start, model: sx.Net):
+        self.step = sx.TrainingStep(model, objective(case), learning_rate=LEARNING_RATE)
+        self.state = self.step.init()
+        self.batch = (jnp.asarray(begin.x), jnp.asarray(targets(case, begin)))
+
+    def __call__(self) -> float:
+        self.state, loss = self.step(self.state, *self.batch)
+        return float(loss)
+
+    def temporary_bytes(self) -> int:
+        """The memory of a compiled step beyond its parameters and batch, by XLA's own plan."""
+        compiled = self.step.compiled.lower(self.state, *self.batch).compile()
+        analysis: Any = compiled.memory_analysis()
+        return int(analysis.temp_size_in_bytes)
+
+
 def runner(case: Case, begin: Start, *, form: Any = "auto", gradient: Any = None) -> Runner:
     """A training step of our model."""
-    model = net(case, begin, form=form, gradient=gradient)
-    return Runner(model, objective(case), jnp.asarray(begin.x), jnp.asarray(targets(case, begin)))
+    return Runner(case, begin, net(case, begin, form=form, gradient=gradient))

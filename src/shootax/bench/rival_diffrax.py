@@ -74,7 +74,7 @@ class UpDownNet(eqx.Module):
         def only_x(t: Any, y: tuple[Array, ...], args: Any) -> Array:
             return y[4]
 
-        save = diffrax.SaveAt(fn=only_x, **({"ts": nodes} if case.nodes else {"t1": True}))
+        at_nodes, at_end = diffrax.SaveAt(ts=nodes, fn=only_x), diffrax.SaveAt(t1=True, fn=only_x)
         solution = diffrax.diffeqsolve(
             diffrax.ODETerm(self.field),
             ClassicalRungeKutta(),
@@ -82,7 +82,7 @@ class UpDownNet(eqx.Module):
             jnp.asarray(case.T, dtype),
             jnp.asarray(case.T / case.steps, dtype),
             y0,
-            saveat=save,
+            saveat=at_nodes if case.nodes else at_end,
             stepsize_controller=diffrax.ConstantStepSize(),
             adjoint=diffrax.RecursiveCheckpointAdjoint(checkpoints=case.steps + 1),
             max_steps=case.steps + 1,

@@ -11,10 +11,10 @@ import jax
 import jax.numpy as jnp
 
 from shootax.bench import limit, ours, threads
-from shootax.bench.adam import Runner, training_step
 from shootax.bench.cases import CASES, Case, Start, start
 from shootax.bench.settings import Settings, row
 from shootax.bench.timing import race
+from shootax.train.programs import compiler_options
 
 SEEDS = 10
 
@@ -63,15 +63,18 @@ def rows(settings: Settings) -> Iterator[dict[str, Any]]:
 
 def mapped(case: Case, starts: list[Start]) -> Callable[[], Any]:
     """A training step of all seeds in one program."""
-    pairs = [training_step(ours.net(case, begin), ours.objective(case)) for begin in starts]
-    carries = jax.tree.map(lambda *leaves: jnp.stack(leaves), *(carry for _, carry in pairs))
-    x = jnp.stack([begin.x for begin in starts])
-    y = jnp.stack([ours.targets(case, begin) for begin in starts])
-    step = jax.jit(jax.vmap(pairs[0][0]), donate_argnums=0)
-    held = [carries]
+    runners = [ours.runner(case, begin) for begin in starts]
+    stacked = [
+        jax.tree.map(lambda *leaves: jnp.stack(leaves), *parts)
+        for parts in ([each.state for each in runners], [each.batch for each in runners])
+    ]
+    states, batches = stacked
+    options = compiler_options(runners[0].state.parameters.size)
+    step = jax.jit(jax.vmap(runners[0].step.pure), donate_argnums=0, compiler_options=options)
+    held = [states]
 
     def run() -> Any:
-        held[0], losses = step(held[0], x, y)
+        held[0], losses = step(held[0], *batches)
         return jax.block_until_ready(losses)
 
     return run
@@ -106,7 +109,7 @@ def processes(case: Case, settings: Settings) -> float:
 
 def main(name: str, seconds: float) -> None:
     """One process: makes training steps of one seed for a while and prints the median time."""
-    runner: Runner = ours.runner(CASES[name], start(CASES[name]))
+    runner = ours.runner(CASES[name], start(CASES[name]))
     runner()
     print("ready", flush=True)
     sys.stdin.readline()

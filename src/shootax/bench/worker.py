@@ -34,7 +34,7 @@ def rows(settings: Settings) -> Iterator[dict[str, Any]]:
 
 def machine(settings: Settings) -> dict[str, Any]:
     """What the measurements were made on."""
-    versions = {"python": platform.python_version(), "jax": jax.__version__}
+    versions: dict[str, str | None] = {"python": platform.python_version(), "jax": jax.__version__}
     for name in ("diffrax", "torch", "torchdiffeq"):
         try:
             versions[name] = metadata.version(name)

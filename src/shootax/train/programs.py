@@ -8,8 +8,8 @@ import jax.numpy as jnp
 # Below this number of parameters a step on the CPU is ruled by the cost of starting operations.
 SMALL = 1000
 
-# Plain products instead of those of a library whose calls cost more than tiny products, and loops
-# that are not unrolled and vectorised at any price.
+# Products by plain calls, not fused into those of a library that is made for larger ones, and the
+# second level of LLVM's optimisation instead of the third.
 _OPTIONS: dict[str, str | int] = {
     "xla_cpu_experimental_ynn_fusion_type": "",
     "xla_backend_optimization_level": 2,

@@ -71,7 +71,7 @@ class TrainingStep:
         self._objective = objective
         self._numbers = (checks.positive_number(learning_rate, "learning_rate"), b1, b2, eps)
         options = compiler_options(self._start.size)
-        self._compiled = jax.jit(self.pure, donate_argnums=0, compiler_options=options)
+        self.compiled = jax.jit(self.pure, donate_argnums=0, compiler_options=options)
 
     def init(self) -> Adam:
         """The state before the first step."""
@@ -84,7 +84,7 @@ class TrainingStep:
 
     def __call__(self, state: Adam, *batch: PyTree[Array]) -> tuple[Adam, Float[Array, ""]]:
         """The state after a step, and the objective before it. The given state is used up."""
-        return self._compiled(state, *batch)
+        return self.compiled(state, *batch)
 
     def pure(self, state: Adam, *batch: PyTree[Array]) -> tuple[Adam, Float[Array, ""]]:
         """The step, not compiled: to be mapped over seeds, or to be part of a larger program."""
