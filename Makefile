@@ -3,6 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+BENCH_READY := $(VENV)/.bench-ready
 WORKERS ?= 2
 
 .PHONY: help demo test test-all bench lint format clean
@@ -29,8 +30,12 @@ test: $(READY)
 test-all: $(READY) lint
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m "slow or not slow"
 
-bench: $(READY)
-	$(BIN)/python -m benchmarks
+$(BENCH_READY): $(READY)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[bench]'
+	touch $(BENCH_READY)
+
+bench: $(BENCH_READY)
+	$(BIN)/shootax bench --json bench.json
 
 lint: $(READY)
 	$(BIN)/ruff format --check .

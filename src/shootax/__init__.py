@@ -67,6 +67,7 @@ from shootax.train import Constant as Constant
 from shootax.train import Cosine as Cosine
 from shootax.train import Fit as Fit
 from shootax.train import Plateau as Plateau
+from shootax.train import TrainingStep as TrainingStep
 from shootax.train import fit as fit
 from shootax.train import fit_many as fit_many
 

@@ -55,3 +55,32 @@ def demo(
     from shootax.cli import demo as command
 
     command.run(out, epochs, seed)
+
+
+@app.command()
+def bench(
+    json: Annotated[
+        pathlib.Path | None, typer.Option(help="File for the results, rewritten after each row.")
+    ] = None,
+    cases: Annotated[
+        str | None, typer.Option(help="Cases, separated by commas; all by default.")
+    ] = None,
+    parts: Annotated[
+        str | None, typer.Option(help="Parts, separated by commas; all by default.")
+    ] = None,
+    threads: Annotated[
+        str, typer.Option(help="`1`, `all`, or `both`: one thread, then all cores.")
+    ] = "both",
+    quick: Annotated[bool, typer.Option(help="A rough look, in few repetitions.")] = False,
+    markdown: Annotated[
+        pathlib.Path | None,
+        typer.Option(help="Measure nothing; print the tables of a results file as Markdown."),
+    ] = None,
+) -> None:
+    """Time training steps against Diffrax, torchdiffeq and the machine's limit; memory, growth, ..."""
+    from shootax.cli import bench as command
+
+    if markdown is not None:
+        command.show_markdown(markdown)
+        return
+    command.run(command.planned(cases, parts, threads, quick), json)

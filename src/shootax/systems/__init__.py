@@ -5,6 +5,7 @@ from shootax.systems.base import AbstractSystem as AbstractSystem
 from shootax.systems.base import Moment as Moment
 from shootax.systems.base import ParticleState as ParticleState
 from shootax.systems.base import State as State
+from shootax.systems.choice import cheaper as cheaper
 from shootax.systems.choice import operations as operations
 from shootax.systems.choice import shooting_system as shooting_system
 from shootax.systems.dense import DenseSystem as DenseSystem

@@ -27,6 +27,24 @@ def operations(field: AbstractBlockField, particles: int, rows: int) -> dict[str
     return {"dense": dense, "kernel": gram + velocity + force}
 
 
+# In operations of a product, fitted to the times of training steps (`shootax bench --parts forms`):
+# the kernel form runs more and smaller steps than the dense one, and goes over its Gram matrices
+# element by element.
+KERNEL_OVERHEAD = 60_000
+GRAM_ELEMENT = 40
+
+
+def cheaper(field: AbstractBlockField, particles: int, rows: int) -> Literal["dense", "kernel"]:
+    """The form that is expected to take less time.
+
+    Its count is that of [`operations`][shootax.systems.operations], with what the kernel form needs
+    beside its products.
+    """
+    costs = operations(field, particles, rows)
+    gram = GRAM_ELEMENT * particles * (rows + 2 * particles)
+    return "dense" if costs["dense"] <= costs["kernel"] + gram + KERNEL_OVERHEAD else "kernel"
+
+
 def shooting_system(
     field: AbstractField,
     penalty: Quadratic,
@@ -44,7 +62,6 @@ def shooting_system(
             "Use form='automatic'."
         )
     if form == "auto":
-        costs = operations(field, particles.q.shape[0], rows)
-        form = "dense" if costs["dense"] <= costs["kernel"] else "kernel"
+        form = cheaper(field, particles.q.shape[0], rows)
     kind = DenseSystem if form == "dense" else KernelSystem
     return kind(field, penalty, particles)

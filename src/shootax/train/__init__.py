@@ -7,3 +7,4 @@ from shootax.train.schedules import AbstractSchedule as AbstractSchedule
 from shootax.train.schedules import Constant as Constant
 from shootax.train.schedules import Cosine as Cosine
 from shootax.train.schedules import Plateau as Plateau
+from shootax.train.step import TrainingStep as TrainingStep
