@@ -7,4 +7,8 @@ from shootax.fields.block import AbstractBlockField as AbstractBlockField
 from shootax.fields.block import Block as Block
 from shootax.fields.block import Feature as Feature
 from shootax.fields.block import Layout as Layout
+from shootax.fields.function import FunctionField as FunctionField
+from shootax.fields.function import check_field as check_field
+from shootax.fields.rkhs import RKHS as RKHS
+from shootax.fields.single_hidden_layer import SingleHiddenLayer as SingleHiddenLayer
 from shootax.fields.updown import UpDown as UpDown
