@@ -12,9 +12,9 @@ from jaxtyping import Array, Float
 from shootax import checks
 from shootax.controls import Particles
 from shootax.flow import along
-from shootax.hamiltonian import reduced_hamiltonian
+from shootax.hamiltonian import hamiltonian
 from shootax.net import Net
-from shootax.penalties import Quadratic
+from shootax.penalties import Penalty
 from shootax.systems import AbstractSystem, Moment, State
 
 
@@ -70,12 +70,13 @@ class _Log2Norm(eqx.Module):
 class _Reduced(eqx.Module):
     """$\\mathcal H(q, p)$ at one moment."""
 
-    penalty: Quadratic
+    penalty: Penalty
 
     def __call__(self, system: AbstractSystem, moment: Moment, y: State) -> Array:
         particles, _ = system.split(y)
         assert particles is not None
-        return reduced_hamiltonian(system.field, self.penalty, *particles)
+        theta = system.theta(moment, y)
+        return hamiltonian(system.field, self.penalty, particles.q, particles.p, theta)
 
 
 def _has_matrices(net: Net) -> bool:

@@ -12,3 +12,7 @@ from shootax.fields.function import check_field as check_field
 from shootax.fields.rkhs import RKHS as RKHS
 from shootax.fields.single_hidden_layer import SingleHiddenLayer as SingleHiddenLayer
 from shootax.fields.updown import UpDown as UpDown
+from shootax.fields.variants import BlockSparse as BlockSparse
+from shootax.fields.variants import DampedUpDown as DampedUpDown
+from shootax.fields.variants import GeneralUpDown as GeneralUpDown
+from shootax.fields.variants import Periodic as Periodic

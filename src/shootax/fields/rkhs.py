@@ -4,7 +4,6 @@ from typing import NoReturn
 
 import equinox as eqx
 import jax
-import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from shootax import checks

@@ -19,10 +19,9 @@ from shootax.penalties import Penalty
 class Newton(AbstractIterative):
     """Damped Newton ascent on H, and the implicit function theorem for its gradient.
 
-    A step solves $(λ - ∂_θ^2 H)\\, δ = ∂_θ H$; the damping λ grows while a step does not ascend and
-    vanishes as steps succeed. An iteration costs one Hessian, of the size of θ squared: the choice
-    for up to a few hundred weights. Where it does not converge the weights are NaN, never half a
-    solution.
+    Where a Newton step does not ascend, a step up along the eigenvectors of the Hessian is searched
+    instead. An iteration costs one Hessian, of the size of θ squared: the choice for up to a few
+    hundred weights. Where it does not converge the weights are NaN, never half a solution.
 
     !!! example
 
@@ -71,7 +70,7 @@ class Newton(AbstractIterative):
 
         def solve(_: Any, start: Array) -> tuple[Array, Any]:
             x, residual, count = ascend(energy, start, tolerance, self.max_iterations)
-            return x, (residual, count)
+            return x, (residual, count.astype(x.dtype))
 
         def tangent(linear: Any, y: Array) -> Array:
             return jnp.linalg.solve(jax.jacfwd(linear)(jnp.zeros_like(y)), y)
@@ -80,7 +79,9 @@ class Newton(AbstractIterative):
             jax.grad(energy), jax.lax.stop_gradient(flat), solve, tangent, has_aux=True
         )
         converged = residual <= tolerance
-        return Maximum(unravel(jnp.where(converged, x, jnp.nan)), converged, residual, count)
+        return Maximum(
+            unravel(jnp.where(converged, x, jnp.nan)), converged, residual, count.astype(int)
+        )
 
     def search(
         self, field: AbstractField, penalty: Penalty, q: PyTree[Array], p: PyTree[Array]
@@ -99,36 +100,43 @@ def ascend(
     energy: Callable[[Array], Array], start: Float[Array, " n"], tolerance: float, limit: int
 ) -> tuple[Float[Array, " n"], Float[Array, ""], Int[Array, ""]]:
     """A local maximum of `energy`, the relative gradient there, and the number of iterations."""
-    one = jnp.ones((), start.dtype)
 
     def residual(x: Array, slope: Array) -> Array:
         return jnp.max(jnp.abs(slope), initial=0.0) / (1 + jnp.max(jnp.abs(x), initial=0.0))
 
     def go_on(loop: Any) -> Array:
-        count, x, value, slope, damping = loop
-        return (count < limit) & (residual(x, slope) > tolerance) & (damping < 1e12)
+        count, x, _, slope, stuck = loop
+        return (count < limit) & (residual(x, slope) > tolerance) & ~stuck
 
     def improve(loop: Any) -> Any:
-        count, x, value, slope, damping = loop
+        count, x, value, slope, _ = loop
         curvature = jax.hessian(energy)(x)
-        new = x + jnp.linalg.solve(damping * jnp.eye(x.size, dtype=x.dtype) - curvature, slope)
+        new = x - jnp.linalg.solve(curvature, slope)
         new_value, new_slope = jax.value_and_grad(energy)(new)
         # Near the maximum the value is flat to rounding, and a smaller gradient counts instead.
         rounding = 10 * jnp.finfo(x.dtype).eps * (1 + jnp.abs(value))
-        shrinks = residual(new, new_slope) < residual(x, slope)
+        shrinks = residual(new, new_slope) < 0.5 * residual(x, slope)
         good = (new_value > value + rounding) | ((new_value > value - rounding) & shrinks)
-        keep = lambda a, b: jnp.where(good, a, b)  # noqa: E731
-        larger = jnp.maximum(10 * damping, 1e-2 * one)
-        smaller = jnp.where(damping < 1e-6, 0.0, damping / 30)
+        taken = (new, new_value, new_slope, jnp.array(False))
         return (
             count + 1,
-            keep(new, x),
-            keep(new_value, value),
-            keep(new_slope, slope),
-            keep(smaller, larger),
+            *jax.lax.cond(good, lambda: taken, lambda: careful(x, value, slope, curvature)),
         )
 
+    def careful(x: Array, value: Array, slope: Array, curvature: Array) -> Any:
+        """Up along every eigenvector, also where H curves upwards, as far as it pays."""
+        curves, vectors = jnp.linalg.eigh(curvature)
+        sizes = jnp.maximum(jnp.abs(curves), 1e-3 * jnp.max(jnp.abs(curves)) + 1e-12)
+        step = vectors @ ((vectors.T @ slope) / sizes)
+        reaches = jnp.asarray([4.0, 1.0, 0.3, 0.1, 0.03, 0.01, 1e-3, 1e-4], x.dtype)
+        values = jax.vmap(lambda reach: energy(x + reach * step))(reaches)
+        values = jnp.where(jnp.isfinite(values), values, -jnp.inf)
+        best = jnp.argmax(values)
+        better = values[best] > value
+        new = jnp.where(better, x + reaches[best] * step, x)
+        return (new, *jax.value_and_grad(energy)(new), ~better)
+
     value, slope = jax.value_and_grad(energy)(start)
-    loop = (jnp.array(0), start, value, slope, 0 * one)
+    loop = (jnp.array(0), start, value, slope, jnp.array(False))
     count, x, _, slope, _ = jax.lax.while_loop(go_on, improve, loop)
     return x, residual(x, slope), count

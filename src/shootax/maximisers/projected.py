@@ -52,7 +52,8 @@ class Projected(AbstractIterative):
         p: PyTree[Array],
         guess: PyTree[Array] | None,
     ) -> Maximum:
-        assert isinstance(field, SingleHiddenLayer) and isinstance(penalty, Barron)
+        assert isinstance(field, SingleHiddenLayer)
+        assert isinstance(penalty, Barron)
         assert guess is not None
         start = _directions(jax.lax.stop_gradient(guess))
         directions, last = self._climb(field, q, p, start, self.steps)
@@ -64,7 +65,8 @@ class Projected(AbstractIterative):
     def search(
         self, field: AbstractField, penalty: Penalty, q: PyTree[Array], p: PyTree[Array]
     ) -> PyTree[Array]:
-        assert isinstance(field, SingleHiddenLayer) and isinstance(penalty, Barron)
+        assert isinstance(field, SingleHiddenLayer)
+        assert isinstance(penalty, Barron)
         start = on_sphere(_directions(self.draw(field, precision(q))))
         directions, _ = self._climb(field, q, p, start, self.warmup)
         return _weights(field, penalty, q, p, directions)
@@ -79,12 +81,12 @@ class Projected(AbstractIterative):
 
         def step(carry: tuple[Array, Array], k: Array) -> tuple[tuple[Array, Array], None]:
             directions, _ = carry
-            size = self.rate / jnp.sqrt(k + 1.0)
+            size = self.rate / jnp.sqrt(k)
             slope = jnp.clip(jax.grad(height)(directions), -1, 1)
-            new = on_sphere(project(directions + size.astype(q.dtype) * slope))
+            new = on_sphere(project(directions + size * slope))
             return (new, directions), None
 
-        return jax.lax.scan(step, (start, start), jnp.arange(steps))[0]
+        return jax.lax.scan(step, (start, start), jnp.arange(1, steps + 1, dtype=q.dtype))[0]
 
 
 def pulls(
@@ -99,7 +101,7 @@ def project(directions: Float[Array, "width dim_1"]) -> Float[Array, "width dim_
     sizes = jnp.abs(directions)
     ordered = jnp.flip(jnp.sort(sizes, axis=1), axis=1)
     excess = jnp.cumsum(ordered, axis=1) - 1
-    counts = jnp.arange(1, directions.shape[1] + 1, dtype=directions.dtype)
+    counts = jnp.arange(1, directions.shape[1] + 1, dtype=directions.dtype)[None]
     thresholds = jnp.where(ordered * counts > excess, excess / counts, -jnp.inf)
     threshold = jnp.maximum(jnp.max(thresholds, axis=1, keepdims=True), 0)
     return jnp.sign(directions) * jnp.maximum(sizes - threshold, 0)

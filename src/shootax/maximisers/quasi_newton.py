@@ -4,6 +4,7 @@ from typing import Any, ClassVar
 
 import equinox as eqx
 import jax
+import jax.numpy as jnp
 import lineax
 import optimistix
 from jaxtyping import Array, PyTree
@@ -14,7 +15,6 @@ from shootax.hamiltonian import hamiltonian
 from shootax.maximisers.base import (
     AbstractIterative,
     Maximum,
-    default_tolerance,
     largest,
     precision,
 )
@@ -52,7 +52,7 @@ class QuasiNewton(AbstractIterative):
                                                  jax.lax.stop_gradient(theta))  # fmt: skip
         residual = largest(slope) / (1 + largest(jax.lax.stop_gradient(theta)))
         converged = residual <= self._tolerance(q)
-        theta = jax.tree.map(lambda leaf: jax.numpy.where(converged, leaf, jax.numpy.nan), theta)
+        theta = jax.tree.map(lambda leaf: jnp.where(converged, leaf, jnp.nan), theta)
         return Maximum(theta, converged, residual, solution.stats["num_steps"])
 
     def search(
@@ -62,7 +62,9 @@ class QuasiNewton(AbstractIterative):
         return self._minimise(field, penalty, q, p, start, 10 * self.max_iterations).value
 
     def _tolerance(self, q: PyTree[Array]) -> float:
-        return 10 * default_tolerance(self.tolerance, q)
+        if self.tolerance is not None:
+            return self.tolerance
+        return 10 * float(jnp.finfo(precision(q)).eps) ** 0.5
 
     def _minimise(self, field, penalty, q, p, guess, limit) -> Any:
         tight = self._tolerance(q) / 100

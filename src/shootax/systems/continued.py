@@ -5,8 +5,6 @@ The guess for θ* is integrated together with the particles, by $\\dot θ^* = �
 every evaluation. An integrator sees one more thing that moves, and nothing else changes.
 """
 
-from typing import NamedTuple
-
 import equinox as eqx
 import jax
 from jaxtyping import Array, PyTree
@@ -19,13 +17,6 @@ from shootax.penalties import Penalty
 from shootax.systems.base import AbstractSystem, Moment, ParticleState, State
 
 
-class Guided(NamedTuple):
-    """Positions of the particles, and the guess of θ* that goes along with them."""
-
-    q: PyTree[Array]
-    guess: PyTree[Array]
-
-
 class ContinuedSystem(AbstractSystem):
     """Hamilton's equations with an inner maximisation at each evaluation."""
 
@@ -33,38 +24,42 @@ class ContinuedSystem(AbstractSystem):
     penalty: Penalty
     maximiser: AbstractIterative
     particles: ParticleState
-    jumps: tuple[float, ...] = eqx.field(static=True, default=())
+
+    def jumps(self) -> tuple[float, ...]:
+        return ()
 
     def start(self) -> ParticleState:
-        q, p = self.particles
-        return ParticleState(Guided(q, first_guess(self.field, self.penalty, self.maximiser, q, p)), p)  # fmt: skip
+        q, p = self.particles.q, self.particles.p
+        return ParticleState(q, p, first_guess(self.field, self.penalty, self.maximiser, q, p))
 
     def join(self, particles: ParticleState, z: PyTree[Array]) -> State:
-        return State((particles.q, z), particles.p)
+        return State((particles.q, z, particles.guess), particles.p)
 
-    def split(self, rows: PyTree[Array]) -> tuple[PyTree[Array], PyTree[Array]]:
-        return rows
-
-    def phase(self, y: State) -> ParticleState:
-        return ParticleState(y.rows[0].q, y.p)
+    def split(self, y: State) -> tuple[ParticleState, PyTree[Array]]:
+        q, z, guess = y.rows
+        return ParticleState(q, y.p, guess), z
 
     def __call__(self, moment: Moment, y: State) -> State:
-        (q, guess), z = y.rows
-
-        def star(q: PyTree[Array], p: PyTree[Array]) -> PyTree[Array]:
-            return self.maximiser(self.field, self.penalty, q, p, guess).theta
-
-        theta = star(q, y.p)
+        q, z, guess = y.rows
+        theta = self.maximiser(self.field, self.penalty, q, y.p, guess).theta
         dq, dp = hamilton_equations(self.field, self.penalty, q, y.p, theta)
         dz = jax.vmap(self.field, in_axes=(0, None))(z, theta)
         # The guess does not change the solution, so no training gradient goes through it.
-        point, direction = jax.lax.stop_gradient(((q, y.p), (dq, dp)))
-        _, dtheta = jax.jvp(star, point, direction)
-        return State((Guided(dq, jax.lax.stop_gradient(dtheta)), dz), dp)
+        dtheta = jax.lax.stop_gradient(self._drift(theta, (q, y.p), (dq, dp)))
+        return State((dq, dz, dtheta), dp)
 
     def packed_theta(self, moment: Moment, y: State) -> PyTree[Array]:
-        (q, guess), _ = y.rows
+        q, _, guess = y.rows
         return pack(self.field, self.maximiser(self.field, self.penalty, q, y.p, guess).theta)
+
+    def _drift(self, theta: PyTree[Array], at: tuple, along: tuple) -> PyTree[Array]:
+        """$\\dot θ^*$, from the maximiser's own derivative at the solution it starts from."""
+        theta, at, along = jax.lax.stop_gradient((theta, at, along))
+
+        def star(q: PyTree[Array], p: PyTree[Array]) -> PyTree[Array]:
+            return self.maximiser(self.field, self.penalty, q, p, theta).theta
+
+        return jax.jvp(star, at, along)[1]
 
 
 def first_guess(
