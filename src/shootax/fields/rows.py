@@ -25,5 +25,7 @@ def velocity(field: AbstractField, z: PyTree[Array], packed: PyTree[Array]) -> P
     """$f(z_i, θ)$ for all rows $i$."""
     if isinstance(field, AbstractBlockField):
         out = field.features(z) @ packed.T
-        return out - field.damping_rates()[None].astype(z.dtype) * z if field.layout.damping else out
+        return (
+            out - field.damping_rates()[None].astype(z.dtype) * z if field.layout.damping else out
+        )
     return jax.vmap(field, in_axes=(0, None))(z, packed)

@@ -106,7 +106,8 @@ def ascend(
 
     def go_on(loop: Any) -> Array:
         count, x, _, slope, stuck = loop
-        return (count < limit) & (residual(x, slope) > tolerance) & ~stuck
+        bounded = jnp.max(jnp.abs(x), initial=0.0) < 1e8
+        return (count < limit) & (residual(x, slope) > tolerance) & ~stuck & bounded
 
     def improve(loop: Any) -> Any:
         count, x, value, slope, _ = loop
@@ -116,7 +117,10 @@ def ascend(
         # Near the maximum the value is flat to rounding, and a smaller gradient counts instead.
         rounding = 10 * jnp.finfo(x.dtype).eps * (1 + jnp.abs(value))
         shrinks = residual(new, new_slope) < 0.5 * residual(x, slope)
-        good = (new_value > value + rounding) | ((new_value > value - rounding) & shrinks)
+        rises = (new_value > value + rounding) | ((new_value > value - rounding) & shrinks)
+        # Newton's method is just as happy with a saddle point; only a concave H will do.
+        concave = jnp.all(jnp.isfinite(jnp.linalg.cholesky(-curvature)))
+        good = rises & concave
         taken = (new, new_value, new_slope, jnp.array(False))
         return (
             count + 1,
