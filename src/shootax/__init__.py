@@ -28,10 +28,13 @@ from shootax.errors import NotConvergedError as NotConvergedError
 from shootax.errors import UnboundedError as UnboundedError
 from shootax.fields import RKHS as RKHS
 from shootax.fields import AbstractBlockField as AbstractBlockField
+from shootax.fields import AbstractConvField as AbstractConvField
 from shootax.fields import AbstractField as AbstractField
 from shootax.fields import Affine as Affine
 from shootax.fields import Block as Block
 from shootax.fields import BlockSparse as BlockSparse
+from shootax.fields import ConvAffine as ConvAffine
+from shootax.fields import ConvUpDown as ConvUpDown
 from shootax.fields import DampedUpDown as DampedUpDown
 from shootax.fields import Feature as Feature
 from shootax.fields import FunctionField as FunctionField
@@ -60,6 +63,7 @@ from shootax.kernels import InverseMultiquadric as InverseMultiquadric
 from shootax.kernels import LaplaceKernel as LaplaceKernel
 from shootax.kernels import SumKernel as SumKernel
 from shootax.lifts import AffineLift as AffineLift
+from shootax.lifts import ChannelLift as ChannelLift
 from shootax.lifts import ConstantLift as ConstantLift
 from shootax.lifts import IdentityLift as IdentityLift
 from shootax.lifts import MLPLift as MLPLift
@@ -77,6 +81,7 @@ from shootax.maximisers import QuasiNewton as QuasiNewton
 from shootax.maximisers import Representer as Representer
 from shootax.maximisers import Unrolled as Unrolled
 from shootax.maximisers import maximise as maximise
+from shootax.measures import break_even as break_even
 from shootax.measures import complexity as complexity
 from shootax.measures import count as count
 from shootax.measures import hamiltonian_drift as hamiltonian_drift
@@ -94,6 +99,10 @@ from shootax.penalties import Transport as Transport
 from shootax.readouts import IdentityReadout as IdentityReadout
 from shootax.readouts import LinearReadout as LinearReadout
 from shootax.readouts import TakeX as TakeX
+from shootax.resnet import Classifier as Classifier
+from shootax.resnet import Passing as Passing
+from shootax.resnet import Transition as Transition
+from shootax.resnet import resnet as resnet
 from shootax.storage import load as load
 from shootax.storage import load_record as load_record
 from shootax.storage import save as save

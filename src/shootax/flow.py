@@ -12,7 +12,7 @@ from jaxtyping import Array, Float, PyTree
 from shootax import checks
 from shootax.controls import AbstractControl, AbstractParticles, Quadrature, Stages
 from shootax.errors import NotConvergedError
-from shootax.fields import AbstractField
+from shootax.fields import AbstractConvField, AbstractField
 from shootax.integrators import RK4, AbstractIntegrator, AtEnd, AtNodes, AtTimes, Save
 from shootax.maximisers import AbstractIterative, maximise
 from shootax.systems import AbstractSystem, Moment, ParticleState, State
@@ -171,8 +171,11 @@ def _theta(system: AbstractSystem, moment: Moment, y: State) -> PyTree[Array]:
 
 def _check_states(field: AbstractField, z: PyTree[Array]) -> int:
     want, got = jax.tree.flatten(field.state), jax.tree.flatten(z)
+    # Particles of a convolution may be smaller images than the data, so only channels are compared.
+    space = len(field.size) if isinstance(field, AbstractConvField) else 0
     fits = want[1] == got[1] and all(
-        jnp.shape(leaf)[1:] == template.shape
+        jnp.ndim(leaf) == template.ndim + 1
+        and jnp.shape(leaf)[1 : jnp.ndim(leaf) - space] == template.shape[: template.ndim - space]
         for leaf, template in zip(got[0], want[0], strict=True)
     )
     if not fits:

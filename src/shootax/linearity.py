@@ -10,7 +10,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import PyTree
 
-from shootax.fields import AbstractBlockField, AbstractField
+from shootax.fields import AbstractBlockField, AbstractConvField, AbstractField
 
 Linearity = Literal["linear", "affine", "nonlinear"]
 
@@ -29,6 +29,8 @@ def linearity(field: AbstractField, *, tolerance: float = 1e-3) -> Linearity:
     """
     if isinstance(field, AbstractBlockField):
         return "affine" if field.layout.damping else "linear"
+    if isinstance(field, AbstractConvField):
+        return "linear"
     straight, drift = gaps(field)
     if straight > tolerance:
         return "nonlinear"

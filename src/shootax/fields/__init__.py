@@ -7,6 +7,9 @@ from shootax.fields.block import AbstractBlockField as AbstractBlockField
 from shootax.fields.block import Block as Block
 from shootax.fields.block import Feature as Feature
 from shootax.fields.block import Layout as Layout
+from shootax.fields.convolution import AbstractConvField as AbstractConvField
+from shootax.fields.convolution import ConvAffine as ConvAffine
+from shootax.fields.convolution import ConvUpDown as ConvUpDown
 from shootax.fields.function import FunctionField as FunctionField
 from shootax.fields.function import check_field as check_field
 from shootax.fields.rkhs import RKHS as RKHS

@@ -4,7 +4,7 @@ import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, PyTree
 
-from shootax.fields import AbstractField
+from shootax.fields import AbstractConvField, AbstractField
 from shootax.hamiltonian import theta_star
 from shootax.maximisers.base import AbstractMaximiser, Maximum
 from shootax.penalties import Penalty, Quadratic
@@ -33,5 +33,8 @@ class ClosedForm(AbstractMaximiser):
         guess: PyTree[Array] | None,
     ) -> Maximum:
         assert isinstance(penalty, Quadratic)
-        theta = theta_star(field, penalty, q, p)
+        if isinstance(field, AbstractConvField):
+            theta = penalty.solve(field.correlate(q, p))
+        else:
+            theta = theta_star(field, penalty, q, p)
         return Maximum(theta, jnp.array(True), jnp.array(0.0), jnp.array(1))
