@@ -38,6 +38,13 @@ def theta_star(field: AbstractField, penalty: Quadratic, q: PyTree, p: PyTree) -
     return penalty.solve(jax.grad(pairing, argnums=3)(field, q, p, origin))
 
 
+def reduced_hamiltonian(
+    field: AbstractField, penalty: Quadratic, q: PyTree, p: PyTree
+) -> Float[Array, ""]:
+    """$\\mathcal H(q, p) = \\max_θ H$ of a field linear in θ, which the flow conserves."""
+    return hamiltonian(field, penalty, q, p, theta_star(field, penalty, q, p))
+
+
 def hamilton_equations(
     field: AbstractField, penalty: Penalty, q: PyTree, p: PyTree, theta: PyTree
 ) -> tuple[PyTree, PyTree]:

@@ -3,6 +3,7 @@
 import jax
 import jax.numpy as jnp
 import pytest
+
 import shootax as sx
 from shootax.hamiltonian import theta_star
 

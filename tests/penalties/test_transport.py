@@ -72,7 +72,7 @@ def test_cost_of_a_linear_field_is_conserved():
                    integrator=sx.RK4(40))  # fmt: skip
     thetas = sx.theta_path(field, control, jnp.linspace(0, 1, 41), integrator=sx.RK4(40))
     rates = jax.vmap(lambda th, q: control.penalty(th, field, q))(thetas, jnp.swapaxes(path, 0, 1))
-    assert jnp.allclose(rates, control.cost(field), rtol=1e-4)
+    assert jnp.allclose(rates, control.cost(field, sx.RK4()), rtol=1e-4)
 
 
 def test_no_transport_without_particles():

@@ -28,13 +28,13 @@ class Maximum(NamedTuple):
 
 
 class AbstractMaximiser(eqx.Module):
-    """A way to find $θ^* ∈ \\arg\\max_θ H(q, p, θ)$.
+    """A way to find $θ^* ∈ \\arg\\max_θ H(q, p, θ)$."""
 
-    `conserves` says that the penalty $R(θ^*)$ is constant along the flow, which holds where H is a
-    quadratic function of θ without a drift: then $\\mathcal H = R(θ^*)$.
-    """
-
-    conserves: eqx.AbstractVar[bool]
+    @property
+    @abc.abstractmethod
+    def conserves(self) -> bool:
+        """Whether the penalty $R(θ^*)$ is constant along the flow, as it is where H is a quadratic
+        function of θ without a drift: then $\\mathcal H = R(θ^*)$."""
 
     @abc.abstractmethod
     def __call__(
@@ -57,6 +57,10 @@ class AbstractIterative(AbstractMaximiser):
 
     spread: eqx.AbstractVar[float]
     seed: eqx.AbstractVar[int]
+
+    @property
+    def conserves(self) -> bool:
+        return False
 
     @abc.abstractmethod
     def search(

@@ -39,10 +39,11 @@ class LinearSolve(AbstractMaximiser):
         p: PyTree[Array],
         guess: PyTree[Array] | None,
     ) -> Maximum:
-        blocks = isinstance(field, AbstractBlockField) and isinstance(penalty, Transport)
-        if blocks and self.structured and not self.drift:
-            theta = least_squares(field, penalty, q, p)
-        else:
+        theta = None
+        if isinstance(field, AbstractBlockField) and isinstance(penalty, Transport):
+            short = self.structured and not self.drift
+            theta = least_squares(field, penalty, q, p) if short else None
+        if theta is None:
             theta = _dense(field, penalty, q, p)
         return Maximum(theta, jnp.array(True), jnp.array(0.0), jnp.array(1))
 

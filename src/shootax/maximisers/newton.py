@@ -50,10 +50,6 @@ class Newton(AbstractIterative):
         """
         checks.positive_integer(self.max_iterations, "max_iterations")
 
-    @property
-    def conserves(self) -> bool:
-        return False
-
     def __call__(
         self,
         field: AbstractField,

@@ -1,7 +1,5 @@
 """θ* of a single hidden layer under the Barron penalty, by projected sub-gradient ascent."""
 
-from typing import ClassVar
-
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -29,7 +27,6 @@ class Projected(AbstractIterative):
     tolerance: float | None = eqx.field(static=True, default=None)
     spread: float = eqx.field(static=True, default=1.0)
     seed: int = eqx.field(static=True, default=0)
-    conserves: ClassVar[bool] = False
 
     def __check_init__(self):
         """**Arguments:**

@@ -1,6 +1,6 @@
 """θ* by a quasi-Newton method of Optimistix, matrix-free throughout."""
 
-from typing import Any, ClassVar
+from typing import Any
 
 import equinox as eqx
 import jax
@@ -32,7 +32,6 @@ class QuasiNewton(AbstractIterative):
     max_iterations: int = eqx.field(static=True, default=200)
     spread: float = eqx.field(static=True, default=0.5)
     seed: int = eqx.field(static=True, default=0)
-    conserves: ClassVar[bool] = False
 
     def __check_init__(self):
         """**Arguments:** as in [`shootax.Newton`][]."""
@@ -72,7 +71,7 @@ class QuasiNewton(AbstractIterative):
             linear_solver=lineax.CG(rtol=tight, atol=tight, max_steps=None)
         )
         return optimistix.minimise(
-            lambda theta, args: -hamiltonian(*args, theta),
+            lambda theta, args: -hamiltonian(args[0], args[1], args[2], args[3], theta),
             optimistix.LBFGS(rtol=tight, atol=tight),
             jax.lax.stop_gradient(guess),
             args=(field, penalty, q, p),

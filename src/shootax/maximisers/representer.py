@@ -1,7 +1,5 @@
 """θ* where the field is any function of a reproducing-kernel Hilbert space."""
 
-from typing import ClassVar
-
 import jax.numpy as jnp
 from jaxtyping import Array, PyTree
 
@@ -13,7 +11,9 @@ from shootax.penalties import Penalty
 class Representer(AbstractMaximiser):
     """The particles themselves: $f^*(x) = Σ_j k(x, q_j)\\, p_j$ maximises H over the whole space."""
 
-    conserves: ClassVar[bool] = True
+    @property
+    def conserves(self) -> bool:
+        return True
 
     def __call__(
         self,

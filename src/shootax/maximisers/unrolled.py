@@ -1,6 +1,6 @@
 """θ* by a fixed number of ascent steps, through which the gradient travels back."""
 
-from typing import Any, ClassVar
+from typing import Any
 
 import equinox as eqx
 import jax
@@ -45,7 +45,6 @@ class Unrolled(AbstractIterative):
     tolerance: float | None = eqx.field(static=True, default=None)
     spread: float = eqx.field(static=True, default=0.5)
     seed: int = eqx.field(static=True, default=0)
-    conserves: ClassVar[bool] = False
 
     def __check_init__(self):
         """**Arguments:**

@@ -41,17 +41,16 @@ def shooting_system(
     checks.one_of(form, FORMS, "form")
     if isinstance(maximiser, AbstractIterative) and form in ("auto", "automatic"):
         return ContinuedSystem(field, penalty, maximiser, particles)
-    blocks = isinstance(field, AbstractBlockField)
-    closed = blocks and isinstance(penalty, Quadratic) and isinstance(maximiser, ClosedForm)
-    if form == "automatic" or (form == "auto" and not closed):
-        return AutomaticSystem(field, penalty, maximiser, particles)
-    if not closed:
+    closed = isinstance(maximiser, ClosedForm) and form != "automatic"
+    if closed and isinstance(field, AbstractBlockField) and isinstance(penalty, Quadratic):
+        if form == "auto":
+            costs = operations(field, particles.q.shape[0], rows)
+            form = "dense" if costs["dense"] <= costs["kernel"] else "kernel"
+        kind = DenseSystem if form == "dense" else KernelSystem
+        return kind(field, penalty, particles)
+    if form not in ("auto", "automatic"):
         raise ValueError(
             f"The {form} form needs a field made of blocks and a quadratic penalty, got "
             f"{type(field).__name__} with {type(penalty).__name__}. Use form='automatic'."
         )
-    if form == "auto":
-        costs = operations(field, particles.q.shape[0], rows)
-        form = "dense" if costs["dense"] <= costs["kernel"] else "kernel"
-    kind = DenseSystem if form == "dense" else KernelSystem
-    return kind(field, penalty, particles)
+    return AutomaticSystem(field, penalty, maximiser, particles)

@@ -45,7 +45,8 @@ class DenseSystem(AbstractSystem):
         return ParticleState(rows[:count], y.p[:, :-1]), rows[count:]
 
     def __call__(self, moment: Moment, y: State) -> State:
-        rows, p = dense_equations((self.field, self.penalty), y.rows, y.p)
+        moved: Any = dense_equations((self.field, self.penalty), y.rows, y.p)
+        rows, p = moved
         if self.field.layout.damping:
             decay = jnp.pad(self.field.damping_rates().astype(rows.dtype), (0, 1))
             return State(rows - decay[:, None] * y.rows, p + decay[None] * y.p)

@@ -51,7 +51,8 @@ class KernelSystem(AbstractSystem):
         return ParticleState(rows[:count], p), rows[count:]
 
     def __call__(self, moment: Moment, y: State) -> State:
-        rows, p = kernel_equations(plan(self.field, self.penalty), y.rows, y.p)
+        moved: Any = kernel_equations(plan(self.field, self.penalty), y.rows, y.p)
+        rows, p = moved
         if self.field.layout.damping:
             rates = dict(self.field.layout.damping)
             decays = [rates.get(part, 0.0) for part in self.field.layout.parts]
