@@ -1,0 +1,39 @@
+"""The examples run, and do what they say."""
+
+import importlib.util
+import pathlib
+import sys
+
+import pytest
+
+EXAMPLES = pathlib.Path(__file__).parent.parent / "examples"
+
+
+def load(name):
+    spec = importlib.util.spec_from_file_location(name, EXAMPLES / f"{name}.py")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.mark.usefixtures("standard_promotion")
+def test_custom_field_learns():
+    assert load("custom_field").main(epochs=60) < 0.05
+
+
+def test_transport_costs_what_optimal_transport_does():
+    cost, exact, miss = load("transport").main(points=8, steps=150)
+    assert miss < 0.05
+    assert abs(cost / exact - 1) < 0.05
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("standard_promotion")
+def test_shooting_resnet_needs_fewer_parameters_for_digits():
+    pytest.importorskip("sklearn")
+    example = load("digits_resnet")
+    plain, _ = example.run("plain", epochs=1, particles=8)
+    shooting, accuracy = example.run("fresh", epochs=30, particles=8)
+    assert accuracy >= 0.97
+    assert shooting < plain
