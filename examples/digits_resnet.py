@@ -32,7 +32,12 @@ def build(kind: str, *, particles: int, key: jax.Array) -> sx.Classifier:
         if kind == "plain":
             control = sx.Piecewise(field, blocks=LAYERS, key=control_key)
         else:
-            control = sx.Particles.draw(field, particles, momentum=0.01, key=control_key)
+            # θ sums over all places of all particles: this weight makes it a mean, so that a step
+            # of Adam in the momenta is a step of about the same size in θ.
+            summed = sx.Quadratic(default=float(particles * np.prod(field.size)))
+            control = sx.Particles.draw(
+                field, particles, momentum=1.0, penalty=summed, key=control_key
+            )
         nets.append(sx.Net(field, control, integrator=sx.Euler(LAYERS), key=net_key))
     passing = kind == "passing"
     return sx.resnet(

@@ -8,6 +8,7 @@ import pytest
 from scipy.integrate import quad
 
 import shootax as sx
+from shootax.systems import Moment
 
 KERNELS = {
     "gaussian": sx.GaussianKernel(0.8),
@@ -42,7 +43,7 @@ def test_equations_are_those_of_landmarks(name):
 
     system = control.system(field, 1)
     z = jnp.array([[0.2, -0.1]])
-    slope = system(None, system.join(system.start(), z))
+    slope = system(Moment(0.0, 0.0, 0, 0), system.join(system.start(), z))
     moved, dz = system.split(slope)
     assert jnp.allclose(moved.q, jax.grad(energy, argnums=1)(q, p), atol=1e-12)
     assert jnp.allclose(moved.p, -jax.grad(energy, argnums=0)(q, p), atol=1e-12)

@@ -5,6 +5,7 @@ from typing import Any
 
 import equinox as eqx
 import jax
+import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, PyTree
 
@@ -62,7 +63,11 @@ class FunctionField(AbstractField):
 
 def check_field(field: AbstractField) -> None:
     """Raises unless `f` returns a velocity of the same structure and shapes as the state."""
-    velocity = jax.eval_shape(lambda z, theta: field(z, theta), field.state, field.theta)
+    dtype = jnp.result_type(float)
+    z, theta = jax.tree.map(
+        lambda leaf: jax.ShapeDtypeStruct(leaf.shape, dtype), (field.state, field.theta)
+    )
+    velocity = jax.eval_shape(lambda z, theta: field(z, theta), z, theta)
     want, got = jax.tree.flatten(field.state), jax.tree.flatten(velocity)
     shapes = [[leaf.shape for leaf in leaves] for leaves, _ in (want, got)]
     if want[1] == got[1] and shapes[0] == shapes[1]:
