@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import shootax as sx
-from shootax.hamiltonian import hamilton_equations, reduced_hamiltonian
+from shootax.hamiltonian import hamilton_equations, hamiltonian, reduced_hamiltonian, theta_star
 from shootax.systems import Moment, ParticleState, operations, shooting_system
 
 NOW = Moment(0.0, 0.0, 0, 0)
@@ -123,7 +123,8 @@ def test_partial_derivatives_at_fixed_theta_are_those_of_the_reduced_hamiltonian
     """The envelope theorem, by differentiating $\\max_θ H$ through θ*."""
     penalty = sx.Quadratic(default=2.0)
     (q, p), _ = random_problem(field, 7)
-    _, dq, dp = hamilton_equations(field, penalty, q, p)
+    theta = theta_star(field, penalty, q, p)
+    dq, dp = hamilton_equations(field, penalty, q, p, theta)
     by_q, by_p = jax.grad(reduced_hamiltonian, argnums=(2, 3))(field, penalty, q, p)
     np.testing.assert_allclose(dq, by_p, rtol=1e-12)
     np.testing.assert_allclose(dp, -by_q, rtol=1e-12)
@@ -132,8 +133,6 @@ def test_partial_derivatives_at_fixed_theta_are_those_of_the_reduced_hamiltonian
 def test_hamiltonian_equals_the_penalty_of_its_maximiser_and_is_a_maximum():
     field, penalty = sx.UpDown(2, 2, activation="tanh"), sx.Quadratic(theta3=10.0)
     (q, p), _ = random_problem(field, 8)
-    from shootax.hamiltonian import hamiltonian, theta_star
-
     best = theta_star(field, penalty, q, p)
     value = hamiltonian(field, penalty, q, p, best)
     np.testing.assert_allclose(value, penalty(best), rtol=1e-12)

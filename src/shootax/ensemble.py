@@ -8,7 +8,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray, PyTree
 
 from shootax import checks
-from shootax.fields import AbstractBlockField, AbstractField
+from shootax.fields import AbstractBlockField, AbstractConvField, AbstractField
 
 
 class AbstractPosition(eqx.Module):
@@ -89,9 +89,10 @@ class FromData(AbstractPosition):
 def _draw_state(field, particles, draw, hidden, key) -> PyTree[Array]:
     """Draws every array of the state; for a block field only its visible part, the rest Gaussian."""
     key_visible, key_hidden = jax.random.split(key)
-    if isinstance(field, AbstractBlockField):
-        visible = draw(key_visible, (particles, field.dim))
-        rest = hidden * jax.random.normal(key_hidden, (particles, field.hidden))
+    if isinstance(field, AbstractBlockField | AbstractConvField):
+        space = field.state.shape[1:]
+        visible = draw(key_visible, (particles, field.dim, *space))
+        rest = hidden * jax.random.normal(key_hidden, (particles, field.hidden, *space))
         return jnp.concatenate([visible, rest], axis=1)
     leaves, tree = jax.tree.flatten(field.state)
     keys = jax.random.split(key_visible, len(leaves))

@@ -17,3 +17,11 @@ class DivergedError(RuntimeError):
     def __init__(self, message: str, result: Any):
         super().__init__(message)
         self.result = result
+
+
+class UnboundedError(ValueError):
+    """The Hamiltonian has no maximum over θ, so there are no optimal weights."""
+
+
+class NotConvergedError(RuntimeError):
+    """The inner maximisation over θ did not reach its tolerance."""

@@ -10,9 +10,11 @@ import numpy as np
 from jaxtyping import Array, Float, PyTree
 
 from shootax import checks
-from shootax.controls import AbstractControl, Quadrature, Stages
-from shootax.fields import AbstractField
+from shootax.controls import AbstractControl, AbstractParticles, Quadrature, Stages
+from shootax.errors import NotConvergedError
+from shootax.fields import AbstractConvField, AbstractField
 from shootax.integrators import RK4, AbstractIntegrator, AtEnd, AtNodes, AtTimes, Save
+from shootax.maximisers import AbstractIterative, maximise
 from shootax.systems import AbstractSystem, Moment, ParticleState, State
 
 
@@ -53,7 +55,26 @@ def flow(
                 "A baked model goes forward and reports at the grid points of its integrator alone. "
                 "Use the original model for other times, or for the way back."
             )
-    return _flow(field, control, z, save, integrator, reverse)
+    out = _flow(field, control, z, save, integrator, reverse)
+    if isinstance(control, AbstractParticles):
+        _explain(field, control, out)
+    return out
+
+
+def _explain(field: AbstractField, control: AbstractParticles, out: PyTree[Array]) -> None:
+    """Where an inner maximisation failed the states are NaN: says why, if it can be looked at."""
+    leaves = jax.tree.leaves((out, control))
+    iterative = isinstance(control.maximiser, AbstractIterative)
+    if not iterative or not all(map(checks.is_concrete, leaves)):
+        return
+    if not all(np.isfinite(leaf).all() for leaf in jax.tree.leaves(out)):
+        q, p = control.ensemble.q, control.ensemble.p
+        maximise(field, control.penalty, q, p, maximiser=control.maximiser)
+        raise NotConvergedError(
+            f"The inner maximisation for θ of {type(field).__name__} failed on the way, though not at "
+            "t = 0: its maximum moved too fast, or ceased to exist. Take more steps, allow more "
+            "iterations, or use smaller momenta."
+        )
 
 
 @eqx.filter_jit
@@ -150,8 +171,11 @@ def _theta(system: AbstractSystem, moment: Moment, y: State) -> PyTree[Array]:
 
 def _check_states(field: AbstractField, z: PyTree[Array]) -> int:
     want, got = jax.tree.flatten(field.state), jax.tree.flatten(z)
+    # Particles of a convolution may be smaller images than the data, so only channels are compared.
+    space = len(field.size) if isinstance(field, AbstractConvField) else 0
     fits = want[1] == got[1] and all(
-        jnp.shape(leaf)[1:] == template.shape
+        jnp.ndim(leaf) == template.ndim + 1
+        and jnp.shape(leaf)[1 : jnp.ndim(leaf) - space] == template.shape[: template.ndim - space]
         for leaf, template in zip(got[0], want[0], strict=True)
     )
     if not fits:

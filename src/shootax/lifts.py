@@ -9,7 +9,7 @@ from jaxtyping import Array, Float, PRNGKeyArray
 
 from shootax import checks
 from shootax.activations import Activation, activation
-from shootax.fields import AbstractBlockField, AbstractField
+from shootax.fields import AbstractBlockField, AbstractConvField, AbstractField
 
 
 class AbstractLift(eqx.Module):
@@ -65,6 +65,24 @@ class AffineLift(AbstractLift):
         return jnp.concatenate([x, self.weight @ x + self.bias])
 
 
+class ChannelLift(AbstractLift):
+    """$v(0) = Θ_{12} x(0) + b_{12}$ in every place of an image, the same everywhere."""
+
+    weight: Float[Array, "hidden dim"]
+    bias: Float[Array, " hidden"]
+
+    def __init__(self, dim: int, hidden: int, *, key: PRNGKeyArray):
+        """Both start uniform in $±1/\\sqrt{dim}$."""
+        bound = dim**-0.5
+        weight_key, bias_key = jax.random.split(key)
+        self.weight = jax.random.uniform(weight_key, (hidden, dim), minval=-bound, maxval=bound)
+        self.bias = jax.random.uniform(bias_key, (hidden,), minval=-bound, maxval=bound)
+
+    def __call__(self, x: Array) -> Array:
+        bias = self.bias.reshape(-1, *(1,) * (x.ndim - 1))
+        return jnp.concatenate([x, jnp.tensordot(self.weight, x, axes=1) + bias])
+
+
 class MLPLift(AbstractLift):
     """$v(0)$ by a small network with one hidden layer."""
 
@@ -94,6 +112,8 @@ def make_lift(lift: AbstractLift | str | None, field: AbstractField, key: PRNGKe
     """A lift by name. By default the affine one, or none where the field has no hidden state."""
     if not (lift is None or isinstance(lift, str)):
         return lift
+    if isinstance(field, AbstractConvField) and field.hidden > 0 and lift in (None, "affine"):
+        return ChannelLift(field.dim, field.hidden, key=key)
     if not isinstance(field, AbstractBlockField) or field.hidden == 0:
         if lift not in (None, "identity"):
             raise ValueError(

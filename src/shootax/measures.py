@@ -11,17 +11,24 @@ from jaxtyping import Array, Float
 
 from shootax import checks
 from shootax.controls import Particles
+from shootax.fields import AbstractField
+from shootax.fields.base import size
 from shootax.flow import along
-from shootax.hamiltonian import reduced_hamiltonian
+from shootax.hamiltonian import hamiltonian
 from shootax.net import Net
-from shootax.penalties import Quadratic
+from shootax.penalties import Penalty
+from shootax.resnet import Passing
 from shootax.systems import AbstractSystem, Moment, State
 
 
 def nets(model: Any) -> list[Net]:
-    """All the nets inside a model."""
-    leaves = jax.tree.leaves(model, is_leaf=lambda leaf: isinstance(leaf, Net))
-    return [leaf for leaf in leaves if isinstance(leaf, Net)]
+    """All the nets inside a model, those that get their particles from others included."""
+    leaves = jax.tree.leaves(model, is_leaf=lambda leaf: isinstance(leaf, Net | Passing))
+    found = []
+    for leaf in leaves:
+        if isinstance(leaf, Net | Passing):
+            found.extend(leaf.resolved() if isinstance(leaf, Passing) else (leaf,))
+    return found
 
 
 _ARRAYS = (jax.Array, jax.ShapeDtypeStruct)
@@ -44,6 +51,24 @@ def penalty(model: Any) -> Float[Array, ""]:
     if not costs:
         raise ValueError("The model has no Net in it, so there is no penalty.")
     return jnp.sum(jnp.stack(costs))
+
+
+def break_even(field: AbstractField, layers: int) -> float:
+    """How many particles $K$ have as many parameters as `layers` layers of free weights: $LP/2S$.
+
+    Here $P$ is the size of θ and $S$ that of the state (App. freeparams). Fewer particles are a
+    saving, whatever the size of a layer.
+
+    !!! example
+
+        ```python
+        import shootax as sx
+
+        print(sx.break_even(sx.Affine(dim=20), layers=10))  # 105.0, which is L(d + 1)/2
+        ```
+    """
+    layers = checks.positive_integer(layers, "layers")
+    return layers * size(field.theta) / (2 * size(field.state))
 
 
 def _singular_values(matrix: Array) -> Array:
@@ -70,12 +95,13 @@ class _Log2Norm(eqx.Module):
 class _Reduced(eqx.Module):
     """$\\mathcal H(q, p)$ at one moment."""
 
-    penalty: Quadratic
+    penalty: Penalty
 
     def __call__(self, system: AbstractSystem, moment: Moment, y: State) -> Array:
         particles, _ = system.split(y)
         assert particles is not None
-        return reduced_hamiltonian(system.field, self.penalty, *particles)
+        theta = system.theta(moment, y)
+        return hamiltonian(system.field, self.penalty, particles.q, particles.p, theta)
 
 
 def _has_matrices(net: Net) -> bool:

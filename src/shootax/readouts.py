@@ -7,7 +7,7 @@ import jax
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from shootax import checks
-from shootax.fields import AbstractBlockField, AbstractField
+from shootax.fields import AbstractBlockField, AbstractConvField, AbstractField
 
 
 class AbstractReadout(eqx.Module):
@@ -57,7 +57,7 @@ READOUTS = ("x", "identity")
 
 def make_readout(readout, field: AbstractField, key: PRNGKeyArray):
     """A readout by name, or by the number of outputs of a linear one; a module is kept."""
-    visible = isinstance(field, AbstractBlockField) and field.hidden > 0
+    visible = isinstance(field, AbstractBlockField | AbstractConvField) and field.hidden > 0
     if readout is None:
         readout = "x" if visible else "identity"
     if isinstance(readout, int):

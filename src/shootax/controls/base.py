@@ -10,9 +10,16 @@ import numpy as np
 from jaxtyping import Array, Float, PRNGKeyArray, PyTree
 
 from shootax import checks
-from shootax.fields import AbstractBlockField, AbstractField
+from shootax.fields import RKHS, AbstractBlockField, AbstractField, check_field
 from shootax.integrators import AbstractIntegrator
-from shootax.penalties import AbstractPenalty, Quadratic
+from shootax.penalties import (
+    AbstractParticlePenalty,
+    AbstractPenalty,
+    Barron,
+    Penalty,
+    Quadratic,
+    RKHSNorm,
+)
 from shootax.systems import AbstractSystem, Moment
 
 
@@ -32,7 +39,7 @@ class AbstractControl(eqx.Module):
     """A path of weights $θ(t)$, $0 ≤ t ≤ T$, with its penalty $R$."""
 
     T: eqx.AbstractVar[float]
-    penalty: eqx.AbstractVar[AbstractPenalty]
+    penalty: eqx.AbstractVar[Penalty]
 
     @abc.abstractmethod
     def system(self, field: AbstractField, rows: int) -> AbstractSystem:
@@ -44,21 +51,43 @@ class AbstractControl(eqx.Module):
 
     @abc.abstractmethod
     def cost(self, field: AbstractField, integrator: AbstractIntegrator) -> Float[Array, ""]:
-        """$∫_0^T R(θ(t))\\, dt$."""
+        """$∫_0^T R(θ(t))\\, dt$. The integrator matters only where θ(t) must be followed."""
 
 
-def default_penalty(field: AbstractField) -> Quadratic:
-    """All weights 1, but 10 for `theta3`, as in the paper."""
+def default_penalty(field: AbstractField) -> AbstractPenalty:
+    """All weights 1, but 10 for `theta3`, as in the paper; for an RKHS its norm."""
+    if isinstance(field, RKHS):
+        return RKHSNorm(field.kernel)
     names = field.theta if isinstance(field, AbstractBlockField) else ()
     return Quadratic(theta3=10.0) if "theta3" in names else Quadratic()
 
 
-def checked_penalty(field: AbstractField, penalty: Quadratic | None) -> Quadratic:
+def checked_penalty(field: AbstractField, penalty: Penalty | None) -> Penalty:
     """The penalty asked for, if it fits the field; the default one if none is."""
+    if isinstance(field, RKHS) != isinstance(penalty, RKHSNorm) and penalty is not None:
+        raise ValueError(
+            f"{type(penalty).__name__} is no penalty for {type(field).__name__}: an RKHS field has "
+            "no weights θ to penalise, and its norm is a penalty of its own alone. Leave the penalty "
+            "out."
+        )
+    if not isinstance(field, RKHS):
+        check_field(field)
     if penalty is None:
         return default_penalty(field)
-    penalty.check(field.theta)
+    if isinstance(penalty, Quadratic | Barron):
+        penalty.check(field.theta)
     return penalty
+
+
+def checked_weight_penalty(field: AbstractField, penalty: Penalty | None) -> AbstractPenalty:
+    """The same for a control without particles, where a penalty can depend on θ alone."""
+    checked = checked_penalty(field, penalty)
+    if isinstance(checked, AbstractParticlePenalty):
+        raise ValueError(
+            f"{type(checked).__name__} depends on particles, and this control has none. Use "
+            "Particles or FrozenParticles, or a penalty on θ alone such as Quadratic()."
+        )
+    return checked
 
 
 def checked_horizon(T: float) -> float:

@@ -11,13 +11,13 @@ from shootax.controls.base import (
     AbstractControl,
     Quadrature,
     checked_horizon,
-    checked_penalty,
+    checked_weight_penalty,
     draw_theta,
 )
 from shootax.fields import AbstractField
 from shootax.fields.rows import pack
 from shootax.integrators import AbstractIntegrator
-from shootax.penalties import Quadratic
+from shootax.penalties import AbstractPenalty
 from shootax.systems import AbstractSystem, Moment, PathSystem
 
 
@@ -46,14 +46,14 @@ class Static(AbstractControl):
     """One free θ for all times. The paper's *static direct*: an (augmented) neural ODE."""
 
     theta: PyTree[Array]
-    penalty: Quadratic
+    penalty: AbstractPenalty
     T: float = eqx.field(static=True)
 
     def __init__(
         self,
         field: AbstractField,
         *,
-        penalty: Quadratic | None = None,
+        penalty: AbstractPenalty | None = None,
         T: float = 1.0,
         scale: float = 1.0,
         key: PRNGKeyArray,
@@ -65,7 +65,7 @@ class Static(AbstractControl):
         - `key`: a JAX random key.
         """
         self.theta = draw_theta(field, scale, key)
-        self.penalty = checked_penalty(field, penalty)
+        self.penalty = checked_weight_penalty(field, penalty)
         self.T = checked_horizon(T)
 
     def system(self, field: AbstractField, rows: int) -> AbstractSystem:
@@ -82,7 +82,7 @@ class Piecewise(AbstractControl):
     """A free θ for each of $B$ equal blocks of time. The paper's *dynamic direct*."""
 
     theta: PyTree[Array]
-    penalty: Quadratic
+    penalty: AbstractPenalty
     T: float = eqx.field(static=True)
     blocks: int = eqx.field(static=True)
 
@@ -91,7 +91,7 @@ class Piecewise(AbstractControl):
         field: AbstractField,
         blocks: int = 5,
         *,
-        penalty: Quadratic | None = None,
+        penalty: AbstractPenalty | None = None,
         T: float = 1.0,
         scale: float = 1.0,
         key: PRNGKeyArray,
@@ -99,7 +99,7 @@ class Piecewise(AbstractControl):
         """**Arguments:** `blocks`, their number $B$; the rest as in [`shootax.Static`][]."""
         self.blocks = checks.positive_integer(blocks, "blocks")
         self.theta = draw_theta(field, scale, key, self.blocks)
-        self.penalty = checked_penalty(field, penalty)
+        self.penalty = checked_weight_penalty(field, penalty)
         self.T = checked_horizon(T)
 
     def system(self, field: AbstractField, rows: int) -> AbstractSystem:

@@ -14,14 +14,14 @@ from shootax.controls.base import (
     AbstractControl,
     Quadrature,
     checked_horizon,
-    checked_penalty,
+    checked_weight_penalty,
     draw_theta,
     gauss_legendre,
 )
 from shootax.fields import AbstractField
 from shootax.fields.rows import pack
 from shootax.integrators import AbstractIntegrator
-from shootax.penalties import Quadratic
+from shootax.penalties import AbstractPenalty, Quadratic
 from shootax.systems import AbstractSystem, Moment, PathSystem
 
 
@@ -53,7 +53,7 @@ class Given(AbstractControl):
     """
 
     function: Callable[[Any], PyTree[Array]]
-    penalty: Quadratic
+    penalty: AbstractPenalty
     T: float = eqx.field(static=True)
     points: int = eqx.field(static=True)
 
@@ -62,7 +62,7 @@ class Given(AbstractControl):
         field: AbstractField,
         function: Callable[[Any], PyTree[Array]],
         *,
-        penalty: Quadratic | None = None,
+        penalty: AbstractPenalty | None = None,
         T: float = 1.0,
         points: int = 64,
     ):
@@ -77,7 +77,7 @@ class Given(AbstractControl):
         if got != want:
             raise ValueError(f"The function must return θ of shapes {want}, got {got}.")
         self.function = function
-        self.penalty = checked_penalty(field, penalty)
+        self.penalty = checked_weight_penalty(field, penalty)
         self.T = checked_horizon(T)
         self.points = checks.positive_integer(points, "points")
 
@@ -96,12 +96,12 @@ class Given(AbstractControl):
 class Basis(AbstractControl):
     """θ(t) = Σ_i c_i φ_i(t) with Fourier or Legendre functions: the Galerkin neural ODE.
 
-    The basis is orthonormal, $\\tfrac1T ∫ φ_i φ_j\\, dt = δ_{ij}$, so the penalty is exact:
+    The basis is orthonormal, $\\tfrac1T ∫ φ_i φ_j\\, dt = δ_{ij}$, so a quadratic penalty is exact:
     $∫R\\, dt = T Σ_i R(c_i)$.
     """
 
     coefficients: PyTree[Array]
-    penalty: Quadratic
+    penalty: AbstractPenalty
     T: float = eqx.field(static=True)
     kind: Literal["fourier", "legendre"] = eqx.field(static=True)
     terms: int = eqx.field(static=True)
@@ -112,7 +112,7 @@ class Basis(AbstractControl):
         kind: Literal["fourier", "legendre"] = "legendre",
         terms: int = 5,
         *,
-        penalty: Quadratic | None = None,
+        penalty: AbstractPenalty | None = None,
         T: float = 1.0,
         scale: float = 1.0,
         key: PRNGKeyArray,
@@ -129,7 +129,7 @@ class Basis(AbstractControl):
             lambda leaf: jnp.concatenate([leaf[None], jnp.zeros((self.terms - 1, *leaf.shape))]),
             draw_theta(field, scale, key),
         )
-        self.penalty = checked_penalty(field, penalty)
+        self.penalty = checked_weight_penalty(field, penalty)
         self.T = checked_horizon(T)
 
     def __call__(self, t: Any) -> PyTree[Array]:
@@ -146,7 +146,11 @@ class Basis(AbstractControl):
         return gauss_legendre(self.T, max(64, 4 * self.terms))
 
     def cost(self, field: AbstractField, integrator: AbstractIntegrator) -> Float[Array, ""]:
-        return self.T * jnp.sum(jax.vmap(self.penalty)(self.coefficients))
+        if isinstance(self.penalty, Quadratic):
+            return self.T * jnp.sum(jax.vmap(self.penalty)(self.coefficients))
+        rule = self.quadrature(integrator)
+        rates = jax.vmap(lambda t: self.penalty(self(t)))(_floats(rule.moments.t))
+        return jnp.sum(_floats(rule.weights) * rates)
 
 
 def fourier(s: Float[Array, ""], terms: int) -> Float[Array, " terms"]:

@@ -11,14 +11,29 @@ from jaxtyping import Array, Float, PRNGKeyArray, PyTree
 from shootax import checks
 from shootax.controls.base import AbstractControl, Quadrature, checked_horizon, checked_penalty
 from shootax.controls.direct import ConstantPath
-from shootax.controls.stages import stage_thetas
 from shootax.ensemble import AbstractPosition, Ensemble, Uniform
-from shootax.fields import AbstractBlockField, AbstractField
+from shootax.fields import AbstractField
+from shootax.fields.base import zeros
 from shootax.fields.rows import pack
-from shootax.hamiltonian import is_linear, theta_star
-from shootax.integrators import AbstractFixedStep, AbstractIntegrator, SymplecticEuler
-from shootax.penalties import Quadratic
-from shootax.systems import AbstractSystem, ParticleState, PathSystem, shooting_system
+from shootax.integrators import (
+    AbstractFixedStep,
+    AbstractIntegrator,
+    AtNodes,
+    AtTimes,
+    Step,
+    SymplecticEuler,
+)
+from shootax.maximisers import AbstractIterative, AbstractMaximiser, checked_maximiser
+from shootax.penalties import Penalty, rate
+from shootax.systems import (
+    AbstractSystem,
+    Moment,
+    ParticleState,
+    PathSystem,
+    State,
+    first_guess,
+    shooting_system,
+)
 from shootax.systems.choice import FORMS
 
 
@@ -26,7 +41,8 @@ class AbstractParticles(AbstractControl):
     """A control whose parameters are the particles of an ensemble."""
 
     ensemble: eqx.AbstractVar[Ensemble]
-    penalty: eqx.AbstractVar[Quadratic]
+    penalty: eqx.AbstractVar[Penalty]
+    maximiser: eqx.AbstractVar[AbstractMaximiser]
 
     @classmethod
     def draw(
@@ -45,7 +61,14 @@ class AbstractParticles(AbstractControl):
 
     def theta_at_start(self, field: AbstractField) -> PyTree[Array]:
         """θ*(q(0), p(0))."""
-        return theta_star(field, self.penalty, self.ensemble.q, self.ensemble.p)
+        q, p, guess = self.ensemble.q, self.ensemble.p, None
+        if isinstance(self.maximiser, AbstractIterative):
+            guess = first_guess(field, self.penalty, self.maximiser, q, p)
+        return self.maximiser(field, self.penalty, q, p, guess).theta
+
+    def rate_at_start(self, field: AbstractField) -> Float[Array, ""]:
+        """$R$ at $t = 0$."""
+        return rate(self.penalty, field, self.ensemble.q, self.theta_at_start(field))
 
 
 class Particles(AbstractParticles):
@@ -66,7 +89,8 @@ class Particles(AbstractParticles):
     """
 
     ensemble: Ensemble
-    penalty: Quadratic
+    penalty: Penalty
+    maximiser: AbstractMaximiser
     T: float = eqx.field(static=True)
     form: Literal["auto", "dense", "kernel", "automatic"] = eqx.field(static=True)
 
@@ -75,15 +99,19 @@ class Particles(AbstractParticles):
         field: AbstractField,
         ensemble: Ensemble,
         *,
-        penalty: Quadratic | None = None,
+        penalty: Penalty | None = None,
+        maximiser: AbstractMaximiser | None = None,
         T: float = 1.0,
         form: Literal["auto", "dense", "kernel", "automatic"] = "auto",
     ):
         """**Arguments:**
 
-        - `field`: the field that the control is for; it must be linear in θ.
+        - `field`: the field that the control is for.
         - `ensemble`: the particles at $t = 0$.
-        - `penalty`: by default every weight is 1, and 10 for `theta3`.
+        - `penalty`: by default quadratic, where every weight is 1, and 10 for `theta3`; for an RKHS
+            field, its norm.
+        - `maximiser`: how θ* is found; by default in closed form where the field is linear in θ and
+            the penalty quadratic, and by [`shootax.Newton`][] otherwise.
         - `T`: the final time.
         - `form`: how the equations are evaluated: with θ built (`"dense"`), by kernels without it
             (`"kernel"`), by differentiating the Hamiltonian (`"automatic"`), or whichever is
@@ -91,33 +119,67 @@ class Particles(AbstractParticles):
         """
         self.ensemble = _checked_ensemble(field, ensemble)
         self.penalty = checked_penalty(field, penalty)
+        self.maximiser = checked_maximiser(field, self.penalty, maximiser)
         self.T = checked_horizon(T)
         self.form = checks.one_of(form, FORMS, "form")  # pyright: ignore[reportAttributeAccessIssue]
 
     def system(self, field: AbstractField, rows: int) -> AbstractSystem:
         particles = ParticleState(self.ensemble.q, self.ensemble.p)
-        return shooting_system(field, self.penalty, particles, rows, self.form)
+        return shooting_system(field, self.penalty, self.maximiser, particles, rows, self.form)
 
     def quadrature(self, integrator: AbstractIntegrator) -> Quadrature:
         steps = integrator.steps if isinstance(integrator, AbstractFixedStep) else 100
         return simpson(self.T, steps)
 
     def cost(self, field: AbstractField, integrator: AbstractIntegrator) -> Float[Array, ""]:
-        """$T·R(θ(0))$, which is $∫R\\, dt$ because the flow conserves $\\mathcal H = R(θ)$.
-
-        In discrete time it is the sum $Σ_k h\\,R(θ_k)$ over the layers, which is not quite the same.
+        """$∫R\\, dt$: this is $T·R(θ(0))$ where the flow conserves $\\mathcal H = R(θ)$, as it does for
+        fields linear in θ with a quadratic penalty; otherwise the particles are followed. In
+        discrete time it is the sum $Σ_k h\\,R(θ_k)$ over the layers, which is not quite the same.
         """
         if isinstance(integrator, SymplecticEuler):
-            thetas = stage_thetas(self.system(field, 0), self.T, integrator)
-            return self.T / integrator.steps * jnp.sum(jax.vmap(jax.vmap(self.penalty))(thetas))
-        return self.T * self.penalty(self.theta_at_start(field))
+            return self._layers(field, integrator)
+        if self.maximiser.conserves:
+            return self.T * self.rate_at_start(field)
+        system, rule = self.system(field, 0), self.quadrature(integrator)
+        particles = system.start()
+        start = system.join(particles, zeros(field.state, 0))
+        indices = integrator.nodes(self.T, rule.moments.t, False)
+        times = jnp.asarray(rule.moments.t, jnp.result_type(float))
+        save = AtTimes(times) if indices is None else AtNodes(indices)
+
+        def view(y: State) -> State:
+            return y
+
+        def one(each: tuple[Array, State]) -> Float[Array, ""]:
+            t, y = each
+            theta = system.theta(Moment(t, t, -1, 0), y)
+            particles, _ = system.split(y)
+            assert particles is not None
+            return rate(self.penalty, field, particles.q, theta)
+
+        path = integrator.solve(system, start, self.T, save=save, view=view)
+        rates = jax.lax.map(one, (times, path))
+        return jnp.sum(jnp.asarray(rule.weights, rates.dtype) * rates)
+
+    def _layers(self, field: AbstractField, integrator: SymplecticEuler) -> Float[Array, ""]:
+        system, h = self.system(field, 0), self.T / integrator.steps
+
+        def layer(y: State, k: Array) -> tuple[State, Array]:
+            new, [(moment, at)] = integrator.stages(system, Step(k, k.astype(float) * h, h), y)
+            particles, _ = system.split(at)
+            assert particles is not None
+            return new, rate(self.penalty, field, particles.q, system.theta(moment, at))
+
+        start = system.join(system.start(), zeros(field.state, 0))
+        return h * jnp.sum(jax.lax.scan(layer, start, jnp.arange(integrator.steps))[1])
 
 
 class FrozenParticles(AbstractParticles):
     """θ = θ*(q(0), p(0)), held for all times. The paper's *static with particles*."""
 
     ensemble: Ensemble
-    penalty: Quadratic
+    penalty: Penalty
+    maximiser: AbstractMaximiser
     T: float = eqx.field(static=True)
 
     def __init__(
@@ -125,12 +187,14 @@ class FrozenParticles(AbstractParticles):
         field: AbstractField,
         ensemble: Ensemble,
         *,
-        penalty: Quadratic | None = None,
+        penalty: Penalty | None = None,
+        maximiser: AbstractMaximiser | None = None,
         T: float = 1.0,
     ):
-        """**Arguments:** `field`, `ensemble`, `penalty` and `T` as in [`shootax.Particles`][]."""
+        """**Arguments:** as in [`shootax.Particles`][]."""
         self.ensemble = _checked_ensemble(field, ensemble)
         self.penalty = checked_penalty(field, penalty)
+        self.maximiser = checked_maximiser(field, self.penalty, maximiser)
         self.T = checked_horizon(T)
 
     def system(self, field: AbstractField, rows: int) -> AbstractSystem:
@@ -140,7 +204,7 @@ class FrozenParticles(AbstractParticles):
         return Quadrature.at(np.array([0.0]), np.array([self.T]))
 
     def cost(self, field: AbstractField, integrator: AbstractIntegrator) -> Float[Array, ""]:
-        return self.T * self.penalty(self.theta_at_start(field))
+        return self.T * self.rate_at_start(field)
 
 
 def _checked_ensemble(field: AbstractField, ensemble: Ensemble) -> Ensemble:
@@ -150,11 +214,6 @@ def _checked_ensemble(field: AbstractField, ensemble: Ensemble) -> Ensemble:
         raise ValueError(
             f"The particles must be states of the field, of shape {want}, got {got}. Draw them with "
             "Ensemble.draw(field, ...)."
-        )
-    if not isinstance(field, AbstractBlockField) and not is_linear(field):
-        raise ValueError(
-            f"{type(field).__name__} is not linear in θ, so θ* has no closed form. Use a control "
-            "without particles (Static, Piecewise, Basis, Given)."
         )
     return ensemble
 

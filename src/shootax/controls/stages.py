@@ -10,7 +10,7 @@ from shootax.controls.base import AbstractControl, Quadrature
 from shootax.fields import AbstractField
 from shootax.fields.rows import pack
 from shootax.integrators import AbstractFixedStep, AbstractIntegrator, Step
-from shootax.penalties import AbstractPenalty
+from shootax.penalties import AbstractParticlePenalty, Penalty
 from shootax.systems import AbstractSystem, Moment, PathSystem, State
 
 
@@ -30,7 +30,7 @@ class Stages(AbstractControl):
     """
 
     theta: PyTree[Array]
-    penalty: AbstractPenalty
+    penalty: Penalty
     fractions: tuple[float, ...] = eqx.field(static=True)
     weights: tuple[float, ...] = eqx.field(static=True)
     T: float = eqx.field(static=True)
@@ -48,6 +48,11 @@ class Stages(AbstractControl):
 
     def cost(self, field: AbstractField, integrator: AbstractIntegrator) -> Float[Array, ""]:
         """$∫R\\, dt$ by the integrator's own rule."""
+        if isinstance(self.penalty, AbstractParticlePenalty):
+            raise ValueError(
+                f"{type(self.penalty).__name__} depends on the particles, which a baked model no "
+                "longer has. Ask the original model for its penalty."
+            )
         rates = jax.vmap(jax.vmap(self.penalty))(self.theta)
         return self.T / rates.shape[0] * jnp.sum(rates @ jnp.asarray(self.weights, rates.dtype))
 

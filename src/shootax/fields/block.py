@@ -13,6 +13,7 @@ from collections.abc import Mapping
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Float
 
 from shootax.activations import Activation, identity
@@ -39,14 +40,18 @@ class Block:
 
 @dataclasses.dataclass(frozen=True)
 class Layout:
-    """The table that describes a block field. The first part is where data enter."""
+    """The table that describes a block field. The first part is where data enter.
+
+    `damping` lists parts of the state that decay by themselves, at the given rates.
+    """
 
     parts: Mapping[str, int]
     features: tuple[Feature, ...]
     blocks: tuple[Block, ...]
+    damping: tuple[tuple[str, float], ...] = ()
 
     def __hash__(self) -> int:
-        return hash((tuple(self.parts.items()), self.features, self.blocks))
+        return hash((tuple(self.parts.items()), self.features, self.blocks, self.damping))
 
     @property
     def state_size(self) -> int:
@@ -116,7 +121,16 @@ class AbstractBlockField(AbstractField):
             if feature.part is not None:
                 weight = weight @ feature.function(z[rows[feature.part]])
             velocity[block.target] = velocity[block.target] + weight
+        for part, decay in layout.damping:
+            velocity[part] = velocity[part] - decay * z[rows[part]]
         return jnp.concatenate(list(velocity.values()))
+
+    def damping_rates(self) -> Float[Array, " state"]:
+        """The rate at which each entry of the state decays by itself."""
+        rows, rates = self.layout.rows(), np.zeros(self.layout.state_size)
+        for part, decay in self.layout.damping:
+            rates[rows[part]] = decay
+        return jnp.asarray(rates, jnp.result_type(float))
 
     def features(self, z: Float[Array, "rows state"]) -> Float[Array, "rows features"]:
         """φ(z) for many states, all features side by side."""

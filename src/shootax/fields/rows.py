@@ -24,5 +24,8 @@ def unpack(field: AbstractField, packed: PyTree[Array]) -> PyTree[Array]:
 def velocity(field: AbstractField, z: PyTree[Array], packed: PyTree[Array]) -> PyTree[Array]:
     """$f(z_i, θ)$ for all rows $i$."""
     if isinstance(field, AbstractBlockField):
-        return field.features(z) @ packed.T
+        out = field.features(z) @ packed.T
+        return (
+            out - field.damping_rates()[None].astype(z.dtype) * z if field.layout.damping else out
+        )
     return jax.vmap(field, in_axes=(0, None))(z, packed)

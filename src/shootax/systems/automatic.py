@@ -5,16 +5,21 @@ from jaxtyping import Array, PyTree
 
 from shootax.fields import AbstractField
 from shootax.fields.rows import pack
-from shootax.hamiltonian import hamilton_equations, theta_star
-from shootax.penalties import Quadratic
+from shootax.hamiltonian import hamilton_equations
+from shootax.maximisers import AbstractMaximiser
+from shootax.penalties import Penalty
 from shootax.systems.base import AbstractSystem, Moment, ParticleState, State
 
 
 class AutomaticSystem(AbstractSystem):
-    """Hamilton's equations obtained by automatic differentiation (App. Automatic shooting)."""
+    """Hamilton's equations obtained by automatic differentiation (App. Automatic shooting).
+
+    For maximisers that need no guess; the others have a [`ContinuedSystem`][].
+    """
 
     field: AbstractField
-    penalty: Quadratic
+    penalty: Penalty
+    maximiser: AbstractMaximiser
     particles: ParticleState
 
     def jumps(self) -> tuple[float, ...]:
@@ -32,9 +37,13 @@ class AutomaticSystem(AbstractSystem):
 
     def __call__(self, moment: Moment, y: State) -> State:
         q, z = y.rows
-        theta, dq, dp = hamilton_equations(self.field, self.penalty, q, y.p)
+        theta = self._theta(y)
+        dq, dp = hamilton_equations(self.field, self.penalty, q, y.p, theta)
         dz = jax.vmap(self.field, in_axes=(0, None))(z, theta)
         return State((dq, dz), dp)
 
     def packed_theta(self, moment: Moment, y: State) -> PyTree[Array]:
-        return pack(self.field, theta_star(self.field, self.penalty, y.rows[0], y.p))
+        return pack(self.field, self._theta(y))
+
+    def _theta(self, y: State) -> PyTree[Array]:
+        return self.maximiser(self.field, self.penalty, y.rows[0], y.p, None).theta

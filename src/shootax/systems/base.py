@@ -36,10 +36,12 @@ class State(NamedTuple):
 
 
 class ParticleState(NamedTuple):
-    """Positions and momenta of the particles at one time."""
+    """Positions and momenta of the particles at one time, and the θ they give where that is needed
+    as a guess for the next."""
 
     q: PyTree[Array]
     p: PyTree[Array]
+    guess: PyTree[Array] | None = None
 
 
 class AbstractSystem(eqx.Module):

@@ -4,9 +4,11 @@ from typing import Literal
 
 from shootax import checks
 from shootax.fields import AbstractBlockField, AbstractField
-from shootax.penalties import Quadratic
+from shootax.maximisers import AbstractIterative, AbstractMaximiser, ClosedForm
+from shootax.penalties import Penalty, Quadratic
 from shootax.systems.automatic import AutomaticSystem
 from shootax.systems.base import AbstractSystem, ParticleState
+from shootax.systems.continued import ContinuedSystem
 from shootax.systems.dense import DenseSystem
 from shootax.systems.kernel import KernelSystem
 
@@ -47,21 +49,25 @@ def cheaper(field: AbstractBlockField, particles: int, rows: int) -> Literal["de
 
 def shooting_system(
     field: AbstractField,
-    penalty: Quadratic,
+    penalty: Penalty,
+    maximiser: AbstractMaximiser,
     particles: ParticleState,
     rows: int,
     form: Literal["auto", "dense", "kernel", "automatic"],
 ) -> AbstractSystem:
     """The equations of shooting in the form asked for; `"auto"` takes the cheapest."""
     checks.one_of(form, FORMS, "form")
-    if form == "automatic" or (form == "auto" and not isinstance(field, AbstractBlockField)):
-        return AutomaticSystem(field, penalty, particles)
-    if not isinstance(field, AbstractBlockField):
+    if isinstance(maximiser, AbstractIterative) and form in ("auto", "automatic"):
+        return ContinuedSystem(field, penalty, maximiser, particles)
+    closed = isinstance(maximiser, ClosedForm) and form != "automatic"
+    if closed and isinstance(field, AbstractBlockField) and isinstance(penalty, Quadratic):
+        if form == "auto":
+            form = cheaper(field, particles.q.shape[0], rows)
+        kind = DenseSystem if form == "dense" else KernelSystem
+        return kind(field, penalty, particles)
+    if form not in ("auto", "automatic"):
         raise ValueError(
-            f"The {form} form needs a field made of blocks, got {type(field).__name__}. "
-            "Use form='automatic'."
+            f"The {form} form needs a field made of blocks and a quadratic penalty, got "
+            f"{type(field).__name__} with {type(penalty).__name__}. Use form='automatic'."
         )
-    if form == "auto":
-        form = cheaper(field, particles.q.shape[0], rows)
-    kind = DenseSystem if form == "dense" else KernelSystem
-    return kind(field, penalty, particles)
+    return AutomaticSystem(field, penalty, maximiser, particles)

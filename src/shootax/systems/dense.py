@@ -46,7 +46,11 @@ class DenseSystem(AbstractSystem):
 
     def __call__(self, moment: Moment, y: State) -> State:
         moved: Any = dense_equations((self.field, self.penalty), y.rows, y.p)
-        return State(*moved)
+        rows, p = moved
+        if self.field.layout.damping:
+            decay = jnp.pad(self.field.damping_rates().astype(rows.dtype), (0, 1))
+            return State(rows - decay[:, None] * y.rows, p + decay[None] * y.p)
+        return State(rows, p)
 
     def packed_theta(self, moment: Moment, y: State) -> Float[Array, "state features"]:
         particles, _ = self.split(y)

@@ -52,7 +52,13 @@ class KernelSystem(AbstractSystem):
 
     def __call__(self, moment: Moment, y: State) -> State:
         moved: Any = kernel_equations(plan(self.field, self.penalty), y.rows, y.p)
-        return State(*moved)
+        rows, p = moved
+        if self.field.layout.damping:
+            rates = dict(self.field.layout.damping)
+            decays = [rates.get(part, 0.0) for part in self.field.layout.parts]
+            rows = tuple(d - c * z for d, c, z in zip(rows, decays, y.rows, strict=True))
+            p = tuple(d + c * m for d, c, m in zip(p, decays, y.p, strict=True))
+        return State(rows, p)
 
     def packed_theta(self, moment: Moment, y: State) -> Float[Array, "state features"]:
         particles, _ = self.split(y)

@@ -1,0 +1,54 @@
+"""Which maximiser suits a field and its penalty."""
+
+from shootax.fields import RKHS, AbstractField, SingleHiddenLayer
+from shootax.linearity import assert_linear, linearity
+from shootax.maximisers.base import AbstractMaximiser
+from shootax.maximisers.closed import ClosedForm
+from shootax.maximisers.linear import LinearSolve
+from shootax.maximisers.newton import Newton
+from shootax.maximisers.projected import Projected
+from shootax.maximisers.representer import Representer
+from shootax.penalties import Barron, Penalty, Quadratic, Transport
+
+
+def checked_maximiser(
+    field: AbstractField, penalty: Penalty, maximiser: AbstractMaximiser | None
+) -> AbstractMaximiser:
+    """The maximiser asked for, if it can solve this problem; the best one if none is."""
+    if maximiser is None:
+        return _best(field, penalty)
+    name, kind = type(field).__name__, type(penalty).__name__
+    if isinstance(field, RKHS) != isinstance(maximiser, Representer):
+        raise ValueError(
+            f"{type(maximiser).__name__} does not go with {name}: an RKHS field, and no other, has "
+            "its particles for weights (Representer). Leave the maximiser out."
+        )
+    if isinstance(maximiser, ClosedForm | LinearSolve):
+        wanted = Quadratic if isinstance(maximiser, ClosedForm) else (Quadratic, Transport)
+        if not isinstance(penalty, wanted):
+            raise ValueError(
+                f"{type(maximiser).__name__} needs a quadratic penalty, got {kind}. Leave the "
+                "maximiser out, or use Newton()."
+            )
+        if not (maximiser.drift and linearity(field) == "affine"):
+            assert_linear(field)
+    layered = isinstance(field, SingleHiddenLayer) and isinstance(penalty, Barron)
+    if isinstance(maximiser, Projected) and not layered:
+        raise ValueError(
+            f"Projected is for SingleHiddenLayer with the Barron penalty, got {name} with {kind}. "
+            "Use Newton() or Unrolled()."
+        )
+    return maximiser
+
+
+def _best(field: AbstractField, penalty: Penalty) -> AbstractMaximiser:
+    if isinstance(field, RKHS):
+        return Representer()
+    if isinstance(field, SingleHiddenLayer):
+        return Projected() if isinstance(penalty, Barron) else Newton()
+    found = linearity(field)
+    if found != "nonlinear" and isinstance(penalty, Quadratic):
+        return ClosedForm(drift=found == "affine")
+    if found != "nonlinear" and isinstance(penalty, Transport):
+        return LinearSolve(drift=found == "affine")
+    return Newton()

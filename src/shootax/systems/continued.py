@@ -1,0 +1,77 @@
+"""Shooting where θ* is an inner maximisation, warm-started all along the path.
+
+The guess for θ* is integrated together with the particles, by $\\dot θ^* = ∂_qθ^*\\,\\dot q +
+∂_pθ^*\\,\\dot p$: a predictor as accurate as the integrator itself, which the maximiser corrects at
+every evaluation. An integrator sees one more thing that moves, and nothing else changes.
+"""
+
+import equinox as eqx
+import jax
+from jaxtyping import Array, PyTree
+
+from shootax.fields import AbstractField
+from shootax.fields.rows import pack
+from shootax.hamiltonian import hamilton_equations
+from shootax.maximisers import AbstractIterative
+from shootax.penalties import Penalty
+from shootax.systems.base import AbstractSystem, Moment, ParticleState, State
+
+
+class ContinuedSystem(AbstractSystem):
+    """Hamilton's equations with an inner maximisation at each evaluation."""
+
+    field: AbstractField
+    penalty: Penalty
+    maximiser: AbstractIterative
+    particles: ParticleState
+
+    def jumps(self) -> tuple[float, ...]:
+        return ()
+
+    def start(self) -> ParticleState:
+        q, p = self.particles.q, self.particles.p
+        return ParticleState(q, p, first_guess(self.field, self.penalty, self.maximiser, q, p))
+
+    def join(self, particles: ParticleState, z: PyTree[Array]) -> State:
+        return State((particles.q, z, particles.guess), particles.p)
+
+    def split(self, y: State) -> tuple[ParticleState, PyTree[Array]]:
+        q, z, guess = y.rows
+        return ParticleState(q, y.p, guess), z
+
+    def __call__(self, moment: Moment, y: State) -> State:
+        q, z, guess = y.rows
+        theta = self.maximiser(self.field, self.penalty, q, y.p, guess).theta
+        dq, dp = hamilton_equations(self.field, self.penalty, q, y.p, theta)
+        dz = jax.vmap(self.field, in_axes=(0, None))(z, theta)
+        # The guess does not change the solution, so no training gradient goes through it.
+        dtheta = jax.lax.stop_gradient(self._drift(theta, (q, y.p), (dq, dp)))
+        return State((dq, dz, dtheta), dp)
+
+    def packed_theta(self, moment: Moment, y: State) -> PyTree[Array]:
+        q, _, guess = y.rows
+        return pack(self.field, self.maximiser(self.field, self.penalty, q, y.p, guess).theta)
+
+    def _drift(self, theta: PyTree[Array], at: tuple, along: tuple) -> PyTree[Array]:
+        """$\\dot θ^*$, from the maximiser's own derivative at the solution it starts from."""
+        theta, at, along = jax.lax.stop_gradient((theta, at, along))
+
+        def star(q: PyTree[Array], p: PyTree[Array]) -> PyTree[Array]:
+            return self.maximiser(self.field, self.penalty, q, p, theta).theta
+
+        return jax.jvp(star, at, along)[1]
+
+
+def first_guess(
+    field: AbstractField,
+    penalty: Penalty,
+    maximiser: AbstractIterative,
+    q: PyTree[Array],
+    p: PyTree[Array],
+) -> PyTree[Array]:
+    """θ* at the start, looked for without a guess and without a gradient."""
+    frozen = jax.tree.map(
+        lambda leaf: jax.lax.stop_gradient(leaf) if eqx.is_inexact_array(leaf) else leaf,
+        (field, penalty, q, p),
+    )
+    return jax.lax.stop_gradient(maximiser.search(*frozen))

@@ -1,0 +1,66 @@
+"""Every example of the documentation runs."""
+
+import inspect
+import pathlib
+import re
+import textwrap
+
+import pytest
+
+import shootax
+
+ROOT = pathlib.Path(__file__).parents[1]
+BLOCK = re.compile(r"^( *)```python\n(.*?)^\1```", re.DOTALL | re.MULTILINE)
+
+pytestmark = pytest.mark.usefixtures("standard_promotion")
+
+
+def blocks(text):
+    return [textwrap.dedent(code) for _, code in BLOCK.findall(text)]
+
+
+def documented():
+    """Public names and their methods, each with its docstring."""
+    for name, thing in vars(shootax).items():
+        if name.startswith("_") or inspect.ismodule(thing):
+            continue
+        yield name, thing.__doc__ or ""
+        if inspect.isclass(thing):
+            for method, function in vars(thing).items():
+                if callable(function) or isinstance(function, classmethod | property):
+                    yield f"{name}.{method}", function.__doc__ or ""
+
+
+def examples():
+    found = {}
+    for name, text in documented():
+        for number, code in enumerate(blocks(text)):
+            found.setdefault(code, f"{name}-{number}")
+    pages = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+    for page in pages:
+        if page.exists():
+            for number, code in enumerate(blocks(page.read_text())):
+                found[code] = f"{page.relative_to(ROOT)}-{number}"
+    return [pytest.param(code, id=name) for code, name in found.items()]
+
+
+@pytest.mark.parametrize("code", examples())
+def test_example(code, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    exec(compile(code, "<example>", "exec"), {"__name__": "__main__"})
+
+
+def test_there_are_examples():
+    """The search above finds the docstrings: these are known to have one."""
+    ids = {param.id for param in examples()}
+    assert {"Net-0", "bake-0", "UpDown-0", "AbstractField-0"} <= ids
+
+
+def test_every_public_name_is_documented():
+    missing = [
+        name
+        for name, thing in vars(shootax).items()
+        if not name.startswith("_") and not inspect.ismodule(thing) and callable(thing)
+        if not (thing.__doc__ or "").strip()
+    ]
+    assert not missing

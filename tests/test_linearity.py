@@ -1,0 +1,111 @@
+"""Fields of one's own: wrapped, checked, and found to be linear or not."""
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import pytest
+
+import shootax as sx
+
+
+def swirl(z, theta):
+    turned = jnp.stack([-z["x"][1], z["x"][0]])
+    return {"x": theta["turn"] * turned + theta["push"], "age": theta["speed"] * jnp.tanh(z["age"])}
+
+
+STATE = {"x": sx.shape(2), "age": sx.shape()}
+THETA = {"turn": 1.0, "push": jnp.zeros(2), "speed": sx.shape()}
+
+
+def test_a_plain_function_of_any_pytree_is_a_field():
+    field = sx.FunctionField(swirl, state=STATE, theta=THETA)
+    assert sx.linearity(field) == "linear"
+    control = sx.Particles.draw(field, 3, momentum=0.5, key=jax.random.key(0))
+    q, p = control.ensemble.q, control.ensemble.p
+    theta = control.theta_at_start(field)
+    turned = jnp.stack([-q["x"][:, 1], q["x"][:, 0]], axis=1)
+    assert jnp.allclose(theta["turn"], jnp.sum(turned * p["x"]))
+    assert jnp.allclose(theta["push"], jnp.sum(p["x"], axis=0))
+    assert jnp.allclose(theta["speed"], jnp.sum(jnp.tanh(q["age"]) * p["age"]))
+    z = {"x": jnp.ones((4, 2)), "age": jnp.ones(4)}
+    moved = sx.flow(field, control, z, integrator=sx.Euler(3))
+    assert jax.tree.map(jnp.shape, moved) == jax.tree.map(jnp.shape, z)
+
+
+@pytest.mark.parametrize(
+    ("function", "found"),
+    [
+        (lambda z, th: th["a"] * z, "linear"),
+        (lambda z, th: th["a"] * z - 0.3 * z, "affine"),
+        (lambda z, th: jnp.tanh(th["a"] * z), "nonlinear"),
+        (lambda z, th: th["a"] * jnp.abs(th["a"]) * z, "nonlinear"),
+        (lambda z, th: jnp.maximum(th["a"], 0) * z, "nonlinear"),
+    ],
+)
+def test_linearity_is_found_out(function, found):
+    field = sx.FunctionField(function, state=sx.shape(2), theta={"a": sx.shape(2)})
+    assert sx.linearity(field) == found
+    assert sx.is_linear(field) == (found == "linear")
+    if found == "linear":
+        sx.assert_linear(field)
+    else:
+        with pytest.raises(ValueError, match="is not linear in θ"):
+            sx.assert_linear(field)
+
+
+def test_a_drift_is_part_of_the_shooting_equations():
+    """Affine fields: the closed form is the maximum that Newton's method finds."""
+    field = sx.FunctionField(
+        lambda z, th: th["A"] @ jnp.tanh(z) - 0.5 * z,
+        state=sx.shape(2),
+        theta={"A": sx.shape(2, 2)},
+    )
+    drawn = sx.Ensemble.draw(field, 3, momentum=1.0, key=jax.random.key(0))
+    closed = sx.maximise(field, sx.Quadratic(), drawn.q, drawn.p)
+    solved = sx.maximise(field, sx.Quadratic(), drawn.q, drawn.p, maximiser=sx.Newton())
+    assert jnp.allclose(closed.theta["A"], solved.theta["A"], atol=1e-10)
+    net = sx.Net(field, sx.Particles(field, drawn), integrator=sx.RK4(20), key=jax.random.key(1))
+    assert float(sx.hamiltonian_drift(net)) < 1e-5
+
+
+def test_a_penalty_of_ones_own():
+    class Quartic(sx.AbstractPenalty):
+        def __call__(self, theta):
+            return sum(jnp.sum(w**2) / 2 + jnp.sum(w**4) / 4 for w in theta.values())
+
+    field = sx.Affine(dim=2, activation="tanh")
+    drawn = sx.Ensemble.draw(field, 3, momentum=1.0, key=jax.random.key(0))
+    theta = sx.maximise(field, Quartic(), drawn.q, drawn.p).theta
+    gradient = drawn.p.T @ jnp.tanh(drawn.q)
+    assert jnp.allclose(theta["A"] + theta["A"] ** 3, gradient, atol=1e-8)
+
+
+def test_wrong_structure_is_named():
+    with pytest.raises(ValueError, match="must return a velocity shaped like its state"):
+        sx.FunctionField(lambda z, th: th * z[:1], state=sx.shape(2), theta=sx.shape())
+
+    class Wrong(sx.AbstractField):
+        state = sx.shape(2)
+        theta = sx.shape(2)
+
+        def __call__(self, z, theta):
+            return (theta * z, z)
+
+    with pytest.raises(ValueError, match="Wrong must return a velocity"):
+        sx.Static(Wrong(), key=jax.random.key(0))
+
+
+def test_the_training_gradient_of_a_custom_field_is_that_of_finite_differences():
+    field = sx.FunctionField(swirl, state=STATE, theta=THETA)
+    control = sx.Particles.draw(field, 2, momentum=0.5, key=jax.random.key(0))
+    z = {"x": jnp.ones((2, 2)), "age": jnp.ones(2)}
+
+    @eqx.filter_jit
+    def loss(s):
+        moved = eqx.tree_at(lambda c: c.ensemble.p["x"], control, replace_fn=lambda p: p + s)
+        out = sx.flow(field, moved, z, integrator=sx.Heun(3))
+        return jnp.sum(out["x"] ** 2) + jnp.sum(out["age"])
+
+    h = 1e-5
+    slope = (loss(jnp.array(h)) - loss(jnp.array(-h))) / (2 * h)
+    assert jnp.allclose(jax.grad(loss)(jnp.array(0.0)), slope, rtol=1e-7)
