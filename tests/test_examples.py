@@ -26,14 +26,3 @@ def test_transport_costs_what_optimal_transport_does():
     cost, exact, miss = load("transport").main(points=8, steps=150)
     assert miss < 0.05
     assert abs(cost / exact - 1) < 0.05
-
-
-@pytest.mark.slow
-@pytest.mark.usefixtures("standard_promotion")
-def test_shooting_resnet_needs_fewer_parameters_for_digits():
-    pytest.importorskip("sklearn")
-    example = load("digits_resnet")
-    plain, _ = example.run("plain", epochs=1, particles=8)
-    shooting, accuracy = example.run("fresh", epochs=30, particles=8)
-    assert accuracy >= 0.97
-    assert shooting < plain
