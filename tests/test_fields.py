@@ -8,7 +8,7 @@ from scipy.special import erf, expit
 
 import shootax as sx
 from cases import KEY, Pendulum, Rotor, assert_close, some_theta
-from shootax.hamiltonian import is_linear
+from shootax import is_linear
 
 NUMPY = {
     "identity": lambda x: x,

@@ -136,7 +136,8 @@ def hamiltonian_path(net: Net) -> tuple[np.ndarray, Float[Array, " times"]]:
 def hamiltonian_drift(net: Net) -> Float[Array, ""]:
     """The largest relative change of the Hamiltonian along depth: zero but for the integrator."""
     _, values = hamiltonian_path(net)
-    return jnp.max(jnp.abs(values - values[0])) / jnp.abs(values[0])
+    tiny = jnp.finfo(values.dtype).tiny  # no momenta, no drift
+    return jnp.max(jnp.abs(values - values[0])) / jnp.maximum(jnp.abs(values[0]), tiny)
 
 
 def summary(model: Net) -> dict[str, Any]:

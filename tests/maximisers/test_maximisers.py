@@ -78,6 +78,7 @@ def test_envelope(name):
     assert jnp.allclose(total[1], dq, atol=1e-8)
 
 
+@pytest.mark.slow
 def test_hamiltonian_is_conserved_along_the_flow():
     control = sx.Particles(FIELD, ensemble())
 
@@ -89,6 +90,7 @@ def test_hamiltonian_is_conserved_along_the_flow():
     assert drift(40) < drift(20) / 3
 
 
+@pytest.mark.slow
 def test_cost_follows_the_path():
     control = sx.Particles(FIELD, ensemble())
     coarse, fine = (control.cost(FIELD, sx.Heun(steps)) for steps in (10, 20))
@@ -122,6 +124,7 @@ def test_unsolved_weights_are_nan_and_a_flow_names_the_reason():
     assert bool(jnp.all(jnp.isnan(inside)))
 
 
+@pytest.mark.slow
 def test_reverse_returns_to_the_start():
     control = sx.Particles(FIELD, ensemble())
     z = jax.random.normal(jax.random.key(1), (3, 2))

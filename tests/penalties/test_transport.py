@@ -48,7 +48,11 @@ def test_momenta_feel_the_penalty():
 
 
 @pytest.mark.parametrize(
-    "field", [BLOCKS["affine"], sx.SingleHiddenLayer(dim=2, width=2)], ids=["linear", "nonlinear"]
+    "field",
+    [
+        pytest.param(BLOCKS["affine"], id="linear"),
+        pytest.param(sx.SingleHiddenLayer(dim=2, width=2), id="nonlinear", marks=pytest.mark.slow),
+    ],
 )
 def test_reduced_hamiltonian_is_conserved(field):
     control = sx.Particles.draw(

@@ -80,6 +80,6 @@ def _iterate(g: Callable, guess: PyTree[Array], max_iterations: int) -> PyTree[A
 
     one = jnp.ones_like(_largest(guess))
     _, x, gap, scale = jax.lax.while_loop(go_on, improve, (0, guess, jnp.inf * one, one))
-    # Iterations that stall at the level of rounding have converged; the rest have not.
-    solved = gap <= precision**0.5 * (scale + 1)
+    # Iterations that stall near the level of rounding have converged; the rest have not.
+    solved = gap <= 1e3 * precision * (scale + 1)
     return jax.tree.map(lambda leaf: jnp.where(solved, leaf, jnp.nan), x)
