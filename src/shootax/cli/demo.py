@@ -7,6 +7,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
+from rich.box import SIMPLE
 from rich.console import Console
 from rich.table import Table
 
@@ -60,8 +61,8 @@ def run(out: pathlib.Path, epochs: int, seed: int) -> None:
 
 
 def _table(results: list[dict[str, Any]]) -> Table:
-    table = Table(title="Four formulations of one model")
-    headings = ("formulation", "parameters", "test MSE", "penalty", "complexity", "drift of H", "s")
+    table = Table(title="Four formulations of one model", box=SIMPLE, padding=(0, 0, 0, 2))
+    headings = ("formulation", "parameters", "test MSE", "penalty", "complexity", "H drift", "s")
     for heading in headings:
         table.add_column(
             heading, justify="left" if heading == "formulation" else "right", no_wrap=True
