@@ -61,8 +61,8 @@ def run(out: pathlib.Path, epochs: int, seed: int) -> None:
 
 
 def _table(results: list[dict[str, Any]]) -> Table:
-    table = Table(title="Four formulations of one model", box=SIMPLE, padding=(0, 0, 0, 2))
-    headings = ("formulation", "parameters", "test MSE", "penalty", "complexity", "H drift", "s")
+    table = Table(title="Four formulations of one model", box=SIMPLE, show_edge=False)
+    headings = ("formulation", "parameters", "MSE", "penalty", "complexity", "H drift", "s")
     for heading in headings:
         table.add_column(
             heading, justify="left" if heading == "formulation" else "right", no_wrap=True
