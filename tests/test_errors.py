@@ -124,9 +124,9 @@ def test_initialisers(make, message):
         make()
 
 
-def test_particles_for_a_field_that_is_not_linear_in_theta():
-    with pytest.raises(ValueError, match="Squared is not linear in θ"):
-        sx.Particles.draw(Squared(), 3, key=KEY)
+def test_closed_form_for_a_field_that_is_not_linear_in_theta():
+    with pytest.raises(ValueError, match="Squared"):
+        sx.Particles.draw(Squared(), 3, maximiser=sx.ClosedForm(), key=KEY)
 
 
 @pytest.mark.parametrize("weight", [0.0, -1.0, np.nan, np.inf, "heavy", None])
@@ -273,7 +273,8 @@ def test_lift_and_readout_that_the_field_cannot_have():
 def test_closed_form_of_a_field_without_blocks(form):
     net = sx.Net(Rotor(), sx.Particles.draw(Rotor(), 2, form=form, key=KEY), key=KEY)
     with pytest.raises(
-        ValueError, match=f"The {form} form needs a field made of blocks, got Rotor"
+        ValueError,
+        match=f"The {form} form needs a field made of blocks and a quadratic penalty, got Rotor",
     ):
         net(jnp.zeros((3, 2)))
 

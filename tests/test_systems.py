@@ -26,11 +26,11 @@ def random_problem(field: sx.AbstractField, seed: int):
 
 
 def evaluate(field, penalty, particles, z, form):
-    system = shooting_system(field, penalty, particles, len(z), form)
+    system = shooting_system(field, penalty, sx.ClosedForm(), particles, len(z), form)
     y = system.join(particles, z)
     dy = system(NOW, y)
     moved, dz = system.split(dy)
-    return (*moved, dz), system.theta(NOW, y)
+    return (moved.q, moved.p, dz), system.theta(NOW, y)
 
 
 def updown_by_hand(field, weights, particles, z):
@@ -80,7 +80,7 @@ def test_affine_agrees_with_the_equations_written_by_hand(form):
     rng = np.random.default_rng(2)
     m_a, m_b = spd(rng, 3), spd(rng, 3)
     particles, z = random_problem(field, 3)
-    q, p = particles
+    q, p = particles.q, particles.p
     act, slope = jax.nn.softplus, jax.nn.sigmoid
     a = np.linalg.inv(m_a) @ np.asarray(p.T @ act(q))
     b = np.linalg.inv(m_b) @ np.asarray(p.sum(0))
@@ -100,8 +100,8 @@ def test_reverse_passes_written_by_hand_equal_automatic_ones(activation, theta3,
     rng = np.random.default_rng(4)
     penalty = sx.Quadratic(theta2=spd(rng, 4), b1=3.0) if matrices else sx.Quadratic(theta2=2.5)
     particles, z = random_problem(field, 5)
-    probes, _ = random_problem(field, 6), None
-    weights = (probes[0].q, probes[0].p, probes[1])
+    probes, probe = random_problem(field, 6)
+    weights = (probes.q, probes.p, probe)
 
     def pairing(form, particles, z):
         got, _ = evaluate(field, penalty, particles, z, form)
@@ -122,7 +122,8 @@ def test_reverse_passes_written_by_hand_equal_automatic_ones(activation, theta3,
 def test_partial_derivatives_at_fixed_theta_are_those_of_the_reduced_hamiltonian(field):
     """The envelope theorem, by differentiating $\\max_θ H$ through θ*."""
     penalty = sx.Quadratic(default=2.0)
-    (q, p), _ = random_problem(field, 7)
+    particles, _ = random_problem(field, 7)
+    q, p = particles.q, particles.p
     theta = theta_star(field, penalty, q, p)
     dq, dp = hamilton_equations(field, penalty, q, p, theta)
     by_q, by_p = jax.grad(reduced_hamiltonian, argnums=(2, 3))(field, penalty, q, p)
@@ -132,7 +133,8 @@ def test_partial_derivatives_at_fixed_theta_are_those_of_the_reduced_hamiltonian
 
 def test_hamiltonian_equals_the_penalty_of_its_maximiser_and_is_a_maximum():
     field, penalty = sx.UpDown(2, 2, activation="tanh"), sx.Quadratic(theta3=10.0)
-    (q, p), _ = random_problem(field, 8)
+    particles, _ = random_problem(field, 8)
+    q, p = particles.q, particles.p
     best = theta_star(field, penalty, q, p)
     value = hamiltonian(field, penalty, q, p, best)
     np.testing.assert_allclose(value, penalty(best), rtol=1e-12)
