@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import shootax as sx
-from cases import CONTROLS, KEY, make_net, spd
+from cases import CONTROLS, KEY, cast, make_net, spd
 from shootax.cli.count import rows
 from shootax.controls.function import BASES
 
@@ -228,3 +228,12 @@ def test_measures_can_be_differentiated():
     for measure in (sx.penalty, sx.complexity):
         gradient = eqx.filter_grad(measure)(net)
         assert np.isfinite(gradient.control.ensemble.p).all()
+
+
+@pytest.mark.parametrize("control", CONTROLS)
+def test_measures_of_a_net_in_single_precision_are_single(control):
+    net = make_net("updown", control, integrator=sx.SymplecticEuler(steps=3))
+    small = cast(net, jnp.float32)
+    for measure in (sx.penalty, sx.complexity):
+        assert measure(small).dtype == jnp.float32
+        np.testing.assert_allclose(measure(small), measure(net), rtol=1e-4)

@@ -12,7 +12,8 @@ import jax.numpy as jnp
 from jaxtyping import Array, PyTree
 
 from shootax import checks
-from shootax.controls import Particles, Stages, stage_thetas
+from shootax.along import at_stages
+from shootax.controls import Particles, Stages
 from shootax.integrators import AbstractFixedStep, AbstractIntegrator
 from shootax.net import Net
 
@@ -53,7 +54,8 @@ def _bake(net: Net, integrator: AbstractIntegrator) -> Net:
     field, control = net.field, net.control
     if isinstance(control, Stages):
         raise ValueError("The model is baked already: its weights fit its own integrator alone.")
-    theta = stage_thetas(control.system(field, 0), control.T, integrator)
+    system = control.system(field, 0)
+    theta = at_stages(system, control.T, integrator, system.theta)
     baked = Stages(
         theta=theta,
         penalty=control.penalty,

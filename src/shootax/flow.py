@@ -1,5 +1,6 @@
 """Data through a control: the one verb of the library."""
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -10,6 +11,7 @@ import numpy as np
 from jaxtyping import Array, Float, PyTree
 
 from shootax import checks
+from shootax.along import alone, at_moments
 from shootax.controls import AbstractControl, AbstractParticles, Quadrature, Stages
 from shootax.errors import NotConvergedError
 from shootax.fields import AbstractConvField, AbstractField
@@ -102,8 +104,8 @@ def _particles_at_end(
     T: float,
     integrator: AbstractIntegrator,
 ) -> ParticleState:
-    alone = system.join(particles, _no_rows(system.field, particles))
-    return integrator.solve(system, alone, T, view=lambda y: system.split(y)[0])
+    start = alone(system, particles)
+    return integrator.solve(system, start, T, view=lambda y: system.split(y)[0])
 
 
 def along(
@@ -114,27 +116,15 @@ def along(
     integrator: AbstractIntegrator,
 ) -> PyTree[Array]:
     """`measure(system, moment, y)` at given moments along the control, without any data."""
-    indices = integrator.nodes(control.T, moments.t, False)
-    return _along(field, control, measure, moments, indices, integrator)
+    nodes = integrator.nodes(control.T, moments.t, False)
+    return _along(field, control, measure, moments, nodes, integrator)
 
 
 @eqx.filter_jit
-def _along(field, control, measure, moments, indices, integrator) -> PyTree[Array]:
+def _along(field, control, measure, moments, nodes, integrator) -> PyTree[Array]:
     system = control.system(field, 0)
-    particles = system.start()
-    dtype = jnp.result_type(float)
-    clocks = Moment(*(jnp.asarray(c, dtype if c.dtype.kind == "f" else int) for c in moments))
-    if particles is None:
-        return jax.lax.map(lambda at: measure(system, at, State(None, None)), clocks)
-    start = system.join(particles, _no_rows(field, particles))
-    save = AtTimes(clocks.t) if indices is None else AtNodes(indices)
-    path = integrator.solve(system, start, control.T, save=save, view=lambda y: y)
-    return jax.lax.map(lambda each: measure(system, *each), (clocks, path))
-
-
-def _no_rows(field: AbstractField, like: PyTree[Array]) -> PyTree[Array]:
-    dtype = jnp.result_type(*jax.tree.leaves(like))
-    return jax.tree.map(lambda leaf: jnp.zeros((0, *leaf.shape), dtype), field.state)
+    report = functools.partial(measure, system)
+    return at_moments(system, control.T, integrator, moments, nodes, report)
 
 
 def theta_path(

@@ -12,4 +12,3 @@ from shootax.controls.particles import AbstractParticles as AbstractParticles
 from shootax.controls.particles import FrozenParticles as FrozenParticles
 from shootax.controls.particles import Particles as Particles
 from shootax.controls.stages import Stages as Stages
-from shootax.controls.stages import stage_thetas as stage_thetas

@@ -90,7 +90,7 @@ class Given(AbstractControl):
     def cost(self, field: AbstractField, integrator: AbstractIntegrator) -> Float[Array, ""]:
         rule = gauss_legendre(self.T, self.points)
         rates = jax.vmap(lambda t: self.penalty(self.function(t)))(_floats(rule.moments.t))
-        return jnp.sum(_floats(rule.weights) * rates)
+        return jnp.sum(jnp.asarray(rule.weights, rates.dtype) * rates)
 
 
 class Basis(AbstractControl):
@@ -150,7 +150,7 @@ class Basis(AbstractControl):
             return self.T * jnp.sum(jax.vmap(self.penalty)(self.coefficients))
         rule = self.quadrature(integrator)
         rates = jax.vmap(lambda t: self.penalty(self(t)))(_floats(rule.moments.t))
-        return jnp.sum(_floats(rule.weights) * rates)
+        return jnp.sum(jnp.asarray(rule.weights, rates.dtype) * rates)
 
 
 def fourier(s: Float[Array, ""], terms: int) -> Float[Array, " terms"]:

@@ -9,9 +9,9 @@ from jaxtyping import Array, Float, PyTree
 from shootax.controls.base import AbstractControl, Quadrature
 from shootax.fields import AbstractField
 from shootax.fields.rows import pack
-from shootax.integrators import AbstractFixedStep, AbstractIntegrator, Step
+from shootax.integrators import AbstractFixedStep, AbstractIntegrator
 from shootax.penalties import AbstractParticlePenalty, Penalty
-from shootax.systems import AbstractSystem, Moment, PathSystem, State
+from shootax.systems import AbstractSystem, Moment, PathSystem
 
 
 class StagePath(eqx.Module):
@@ -68,19 +68,3 @@ class Stages(AbstractControl):
                 f"These weights were baked for {steps} steps with stages at {self.fractions} of each "
                 f"step; they cannot be used with {integrator}. Bake the original model again."
             )
-
-
-def stage_thetas(system: AbstractSystem, T: float, integrator: AbstractFixedStep) -> PyTree[Array]:
-    """θ at every stage of every step, `(steps, stages, ...)`: the particles run on their own."""
-    h = T / integrator.steps
-    particles = system.start()
-    dtype = jnp.result_type(*(jax.tree.leaves(eqx.filter(system, eqx.is_inexact_array)) or [float]))
-
-    def one(y: State, k: Array) -> tuple[State, PyTree]:
-        new, stages = integrator.stages(system, Step(k, k.astype(dtype) * h, h), y)
-        thetas = [system.theta(moment, at) for moment, at in stages]
-        return new, jax.tree.map(lambda *leaves: jnp.stack(leaves), *thetas)
-
-    nothing = jax.tree.map(lambda leaf: jnp.zeros((0, *leaf.shape), dtype), system.field.state)
-    _, thetas = jax.lax.scan(one, system.join(particles, nothing), jnp.arange(integrator.steps))
-    return thetas
