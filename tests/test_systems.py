@@ -1,5 +1,6 @@
 """The equations of shooting: by hand, in closed form, by kernels and automatically, all the same."""
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -54,7 +55,7 @@ def updown_by_hand(field, weights, particles, z):
     return moved, {"theta1": theta1, "b1": b1, "theta2": theta2, "b2": b2, "theta3": theta3}
 
 
-@pytest.mark.parametrize("form", ["dense", "kernel", "automatic"])
+@pytest.mark.parametrize("form", ["dense", "kernel", "linear", "automatic"])
 @pytest.mark.parametrize("matrices", [False, True], ids=["numbers", "matrices"])
 def test_updown_agrees_with_the_equations_written_by_hand(form, matrices):
     field = sx.UpDown(dim=2, inflation=3, activation="tanh")
@@ -74,7 +75,7 @@ def test_updown_agrees_with_the_equations_written_by_hand(form, matrices):
         np.testing.assert_allclose(theta[name], want_theta[name], rtol=1e-10, atol=1e-12)
 
 
-@pytest.mark.parametrize("form", ["dense", "kernel", "automatic"])
+@pytest.mark.parametrize("form", ["dense", "kernel", "linear", "automatic"])
 def test_affine_agrees_with_the_equations_written_by_hand(form):
     field = sx.Affine(dim=3, activation="softplus")
     rng = np.random.default_rng(2)
@@ -109,9 +110,9 @@ def test_reverse_passes_written_by_hand_equal_automatic_ones(activation, theta3,
 
     gradients = {
         form: jax.grad(pairing, argnums=(1, 2))(form, particles, z)
-        for form in ("dense", "kernel", "automatic")
+        for form in ("dense", "kernel", "linear", "automatic")
     }
-    for form in ("dense", "kernel"):
+    for form in ("dense", "kernel", "linear"):
         for a, b in zip(
             jax.tree.leaves(gradients[form]), jax.tree.leaves(gradients["automatic"]), strict=True
         ):
@@ -149,3 +150,57 @@ def test_auto_takes_the_form_with_fewer_operations():
     for field, particles, rows, form in ((small, 15, 50, "dense"), (large, 25, 100, "kernel")):
         costs = operations(field, particles, rows)
         assert min(costs, key=costs.__getitem__) == form
+
+
+class Pulled(sx.AbstractField):
+    """Linear in θ, on trees, with a drift and with arrays of its own that can be trained."""
+
+    state = {"x": sx.shape(2), "v": sx.shape(3)}  # noqa: RUF012
+    theta = {"up": sx.shape(3, 2), "down": (sx.shape(2, 3), sx.shape(2))}  # noqa: RUF012
+    own: jax.Array
+
+    def __call__(self, z, theta):
+        weight, bias = theta["down"]
+        dx = weight @ jnp.tanh(z["v"] * self.own) + bias - 0.3 * z["x"] ** 2
+        return {"x": dx, "v": theta["up"] @ jnp.sin(z["x"]) * self.own}
+
+
+FIELDS = {
+    "tree": (Pulled(jnp.array([0.5, 1.2, -0.7])), None),
+    "damped": (sx.DampedUpDown(2, 2, activation="tanh"), None),
+    "convolution": (sx.ConvUpDown(1, (3,), 2, activation="tanh"), (3, 5)),
+}
+
+
+@pytest.mark.parametrize("name", FIELDS)
+def test_the_linear_form_equals_automatic_differentiation_in_value_and_gradient(name):
+    """Whatever the state is, with gradients for the field's own arrays; data may be larger images."""
+    field, data_shape = FIELDS[name]
+    rng = np.random.default_rng(8)
+
+    def draw(rows, data=False):
+        def one(leaf):
+            size = data_shape if data and data_shape else leaf.shape
+            return jnp.array(rng.normal(size=(rows, *size)))
+
+        return jax.tree.map(one, field.state)
+
+    q, p, z = draw(COUNT), draw(COUNT), draw(ROWS, data=True)
+    probes = (draw(COUNT), draw(COUNT), draw(ROWS, data=True))
+    drift = sx.ClosedForm(drift=name != "convolution")
+    penalty = sx.Quadratic(default=1.7)
+
+    def pairing(given, form):
+        field, q, p, z = given
+        system = shooting_system(field, penalty, drift, ParticleState(q, p), ROWS, form)
+        moved, dz = system.split(system(NOW, system.join(ParticleState(q, p), z)))
+        got = (moved.q, moved.p, dz)
+        products = jax.tree.map(lambda a, b: jnp.sum(a * b), got, probes)
+        return jax.tree.reduce(jnp.add, products), got
+
+    both = [
+        eqx.filter_value_and_grad(pairing, has_aux=True)((field, q, p, z), form)
+        for form in ("linear", "automatic")
+    ]
+    for a, b in zip(*(jax.tree.leaves(each) for each in both), strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-10, atol=1e-10)

@@ -10,20 +10,21 @@ from shootax.bench.timing import race
 
 
 def rows(settings: Settings) -> Iterator[dict[str, Any]]:
-    """For each case a training step with `form="automatic"` against the form chosen for it."""
+    """For each case a step by differentiating `f`, against θ built by hand and the chosen form."""
     for case in settings.chosen:
         yield {"progress": f"automatic shooting of {case.name}"}
         begin = start(case)
-        times = race(
-            {form: ours.runner(case, begin, form=form) for form in ("auto", "automatic")},
-            seconds=settings.seconds / 2,
-        )
-        yield row(
-            "automatic",
-            case.name,
-            "automatic",
-            ratio=times["automatic"].median / times["auto"].median,
-            threads=settings.threads,
-            **times["auto"].entries("ours"),
-            **times["automatic"].entries("rival"),
-        )
+        forms = ("auto", "dense", "linear", "automatic")
+        runners = {form: ours.runner(case, begin, form=form) for form in forms}
+        times = race(runners, seconds=settings.seconds / 2)
+        for derived in ("linear", "automatic"):
+            for written in ("dense", "auto"):
+                yield row(
+                    "automatic",
+                    case.name,
+                    f"{derived} by {written}",
+                    ratio=times[derived].median / times[written].median,
+                    threads=settings.threads,
+                    **times[written].entries("ours"),
+                    **times[derived].entries("rival"),
+                )

@@ -12,4 +12,5 @@ from shootax.systems.continued import ContinuedSystem as ContinuedSystem
 from shootax.systems.continued import first_guess as first_guess
 from shootax.systems.dense import DenseSystem as DenseSystem
 from shootax.systems.kernel import KernelSystem as KernelSystem
+from shootax.systems.linear import LinearSystem as LinearSystem
 from shootax.systems.path import PathSystem as PathSystem

@@ -11,8 +11,10 @@ from shootax.systems.base import AbstractSystem, ParticleState
 from shootax.systems.continued import ContinuedSystem
 from shootax.systems.dense import DenseSystem
 from shootax.systems.kernel import KernelSystem
+from shootax.systems.linear import LinearSystem
 
-FORMS = ("auto", "dense", "kernel", "automatic")
+Form = Literal["auto", "dense", "kernel", "linear", "automatic"]
+FORMS = ("auto", "dense", "kernel", "linear", "automatic")
 
 
 def operations(field: AbstractBlockField, particles: int, rows: int) -> dict[str, int]:
@@ -53,21 +55,28 @@ def shooting_system(
     maximiser: AbstractMaximiser,
     particles: ParticleState,
     rows: int,
-    form: Literal["auto", "dense", "kernel", "automatic"],
+    form: Form,
 ) -> AbstractSystem:
     """The equations of shooting in the form asked for; `"auto"` takes the cheapest."""
     checks.one_of(form, FORMS, "form")
     if isinstance(maximiser, AbstractIterative) and form in ("auto", "automatic"):
         return ContinuedSystem(field, penalty, maximiser, particles)
-    closed = isinstance(maximiser, ClosedForm) and form != "automatic"
-    if closed and isinstance(field, AbstractBlockField) and isinstance(penalty, Quadratic):
-        if form == "auto":
-            form = cheaper(field, particles.q.shape[0], rows)
-        kind = DenseSystem if form == "dense" else KernelSystem
-        return kind(field, penalty, particles)
-    if form not in ("auto", "automatic"):
+    closed = isinstance(maximiser, ClosedForm) and isinstance(penalty, Quadratic)
+    if form == "automatic" or (form == "auto" and not closed):
+        return AutomaticSystem(field, penalty, maximiser, particles)
+    if not closed:
         raise ValueError(
-            f"The {form} form needs a field made of blocks and a quadratic penalty, got "
+            f"The {form} form needs a field linear in θ and a quadratic penalty, got "
             f"{type(field).__name__} with {type(penalty).__name__}. Use form='automatic'."
         )
-    return AutomaticSystem(field, penalty, maximiser, particles)
+    if form == "linear" or (form == "auto" and not isinstance(field, AbstractBlockField)):
+        return LinearSystem(field, penalty, maximiser, particles)
+    if not isinstance(field, AbstractBlockField):
+        raise ValueError(
+            f"The {form} form needs a field made of blocks, got {type(field).__name__}. Use "
+            "form='linear'."
+        )
+    if form == "auto":
+        form = cheaper(field, particles.q.shape[0], rows)
+    kind = DenseSystem if form == "dense" else KernelSystem
+    return kind(field, penalty, particles)
