@@ -78,19 +78,20 @@ class Checkpoint:
         return _restored(leaves, like), [histories[i] for i in sorted(histories)], record
 
 
-def _is_key(leaf: Any) -> bool:
-    return jnp.issubdtype(leaf.dtype, jax.dtypes.prng_key)
+def is_number(leaf: Any) -> bool:
+    """Whether an array holds numbers, and not random keys."""
+    return not jnp.issubdtype(leaf.dtype, jax.dtypes.prng_key)
 
 
 def _leaves(state: Any) -> list[np.ndarray]:
     leaves = jax.tree.leaves(state)
-    return [np.asarray(jax.random.key_data(leaf) if _is_key(leaf) else leaf) for leaf in leaves]
+    return [np.asarray(leaf if is_number(leaf) else jax.random.key_data(leaf)) for leaf in leaves]
 
 
 def _restored(values: list[np.ndarray], like: Any) -> Any:
     leaves, tree = jax.tree.flatten(like)
     made = [
-        jax.random.wrap_key_data(jnp.asarray(value)) if _is_key(leaf) else jnp.asarray(value)
+        jnp.asarray(value) if is_number(leaf) else jax.random.wrap_key_data(jnp.asarray(value))
         for value, leaf in zip(values, leaves, strict=True)
     ]
     return jax.tree.unflatten(tree, made)

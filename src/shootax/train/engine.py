@@ -13,7 +13,7 @@ from jaxtyping import Array, PyTree
 
 from shootax import checks
 from shootax.errors import DivergedError
-from shootax.train.checkpoint import Checkpoint, fingerprint
+from shootax.train.checkpoint import Checkpoint, fingerprint, is_number
 from shootax.train.display import Show, progress_bar
 from shootax.train.epoch import Recipe, Report, Settings, start, take_apart
 from shootax.train.freezing import thaw_epochs, units_of
@@ -127,6 +127,7 @@ def train(
     ]
     alone = len(nets) == 1
     state = states[0] if alone else jax.tree.map(lambda *leaves: jnp.stack(leaves), *states)
+    state = jax.tree.map(_strong, state)
     histories: list[dict[str, list[float]]] = [{name: [] for name in COLUMNS} for _ in nets]
     failures: dict[int, str] = {}
     done, before, mark = 0, 0.0, ""
@@ -180,6 +181,11 @@ def train(
         result = Fit(frame.model(vector), columns, seconds)
         outcomes.append(DivergedError(failures[i], result) if i in failures else result)
     return outcomes
+
+
+def _strong(leaf: Array) -> Array:
+    """Without a weak type, as after an epoch: else the program would be compiled twice."""
+    return jax.lax.convert_element_type(leaf, leaf.dtype) if is_number(leaf) else leaf
 
 
 def _pick(tree: PyTree, i: int) -> Any:

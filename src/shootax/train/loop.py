@@ -12,6 +12,7 @@ from jaxtyping import Array
 
 from shootax.train.epoch import Frame, Progress, Recipe, Report, Settings, run_epoch
 from shootax.train.programs import compiler_options
+from shootax.train.samples import row_count
 
 MOST = 50
 """The largest number of epochs in one call."""
@@ -32,19 +33,17 @@ def run_epochs(
     not part of the program, so calls of any length continue each other to the last bit.
     """
 
-    def epoch(progress: Progress) -> tuple[Progress, Report]:
-        return run_epoch(progress, frame, data, validation, settings, recipe)
-
     def body(i: Array, carry: tuple[Progress, Report]) -> tuple[Progress, Report]:
         progress, reports = carry
-        new, report = epoch(progress)
+        new, report = run_epoch(progress, frame, data, validation, settings, recipe)
         alive = progress.alive & is_good(report)
         kept = jax.tree.map(lambda a, b: jnp.where(alive, a, b), new, progress)
-        written = jax.tree.map(lambda all_, one: all_.at[i].set(one), reports, report)
+        written = jax.tree.map(lambda all_, one: all_.at[i].set(one.astype(all_.dtype)), reports, report)
         return kept._replace(alive=alive), written
 
-    shapes = eqx.filter_eval_shape(epoch, progress)[1]
-    empty = jax.tree.map(lambda leaf: jnp.zeros((MOST, *leaf.shape), leaf.dtype), shapes)
+    each = jnp.zeros((MOST, -(-row_count(data) // recipe.batch_size)))
+    one = jnp.zeros(MOST)
+    empty = Report(each, each, each, one, one, jnp.zeros(MOST, bool))
     return jax.lax.fori_loop(0, number, body, (progress, empty))
 
 
