@@ -26,6 +26,7 @@ from shootax.errors import DivergedError as DivergedError
 from shootax.errors import FileFormatError as FileFormatError
 from shootax.errors import NotConvergedError as NotConvergedError
 from shootax.errors import UnboundedError as UnboundedError
+from shootax.export import export as export
 from shootax.fields import RKHS as RKHS
 from shootax.fields import AbstractBlockField as AbstractBlockField
 from shootax.fields import AbstractConvField as AbstractConvField
