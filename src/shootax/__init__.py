@@ -6,6 +6,8 @@ An implementation of "A Shooting Formulation of Deep Learning" (Vialard, Kwitt, 
 
 from shootax.bake import bake as bake
 from shootax.bake import predict as predict
+from shootax.bake_report import Baked as Baked
+from shootax.bake_report import bake_report as bake_report
 from shootax.cache import use_compilation_cache as use_compilation_cache
 from shootax.controls import FORMULATIONS as FORMULATIONS
 from shootax.controls import AbstractControl as AbstractControl

@@ -84,3 +84,24 @@ def bench(
         command.show_markdown(markdown)
         return
     command.run(command.planned(cases, parts, threads, quick), json)
+
+
+@app.command()
+def export(
+    model: Annotated[pathlib.Path, typer.Argument(help="A model written by shootax.save.")],
+    to: Annotated[str, typer.Option(help="`onnx`, `torch`, `stablehlo` or `numpy`.")],
+    out: Annotated[
+        pathlib.Path | None, typer.Option(help="Where to write; by default beside the model.")
+    ] = None,
+    input: Annotated[
+        str | None,
+        typer.Option(help="The shape of one row of input, as `3,28,28`, where it must be told."),
+    ] = None,
+    steps: Annotated[
+        int | None, typer.Option(help="Let the data take so many steps instead.", min=1)
+    ] = None,
+) -> None:
+    """Write a model for another program, with its weights worked out: no JAX is needed to run it."""
+    from shootax.cli import export as command
+
+    command.run(model, to, out, input, steps)
