@@ -9,6 +9,8 @@ from shootax.bake import predict as predict
 from shootax.bake_report import Baked as Baked
 from shootax.bake_report import bake_report as bake_report
 from shootax.cache import use_compilation_cache as use_compilation_cache
+from shootax.compress import Compression as Compression
+from shootax.compress import compress as compress
 from shootax.controls import FORMULATIONS as FORMULATIONS
 from shootax.controls import AbstractControl as AbstractControl
 from shootax.controls import Basis as Basis

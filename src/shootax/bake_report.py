@@ -127,5 +127,3 @@ def _theta(net: Net) -> PyTree[Array]:
     if isinstance(net.control, AbstractParticles):
         return net.control.theta_at_start(net.field)
     return jax.tree.map(lambda leaf: jnp.zeros(leaf.shape), net.field.theta)
-
-

@@ -78,4 +78,6 @@ def test_gradients_of_one_step_are_ours(case, tmp_path):
             parameter.grad.numpy(), gradient, rtol=1e-4, atol=1e-4 * largest, err_msg=name
         )
         moved = before[name].numpy() - 0.1 * gradient
-        np.testing.assert_allclose(parameter.detach().numpy(), moved, rtol=1e-4, atol=1e-5 * largest)
+        np.testing.assert_allclose(
+            parameter.detach().numpy(), moved, rtol=1e-4, atol=1e-5 * largest
+        )
