@@ -6,7 +6,11 @@ An implementation of "A Shooting Formulation of Deep Learning" (Vialard, Kwitt, 
 
 from shootax.bake import bake as bake
 from shootax.bake import predict as predict
+from shootax.bake_report import Baked as Baked
+from shootax.bake_report import bake_report as bake_report
 from shootax.cache import use_compilation_cache as use_compilation_cache
+from shootax.compress import Compression as Compression
+from shootax.compress import compress as compress
 from shootax.controls import FORMULATIONS as FORMULATIONS
 from shootax.controls import AbstractControl as AbstractControl
 from shootax.controls import Basis as Basis
@@ -26,6 +30,7 @@ from shootax.errors import DivergedError as DivergedError
 from shootax.errors import FileFormatError as FileFormatError
 from shootax.errors import NotConvergedError as NotConvergedError
 from shootax.errors import UnboundedError as UnboundedError
+from shootax.export import export as export
 from shootax.fields import RKHS as RKHS
 from shootax.fields import AbstractBlockField as AbstractBlockField
 from shootax.fields import AbstractConvField as AbstractConvField

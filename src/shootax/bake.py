@@ -9,13 +9,17 @@ from typing import Any
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, PyTree
 
 from shootax import checks
 from shootax.along import at_stages
 from shootax.controls import Particles, Stages
+from shootax.flow import along
 from shootax.integrators import AbstractFixedStep, AbstractIntegrator
-from shootax.net import Net
+from shootax.net import Chain, Net
+from shootax.resnet import Passing
+from shootax.systems import AbstractSystem, Moment, State
 
 
 def bake(model: Any, *, integrator: AbstractFixedStep | None = None) -> Any:
@@ -25,6 +29,8 @@ def bake(model: Any, *, integrator: AbstractFixedStep | None = None) -> Any:
 
     - `model`: a [`shootax.Net`][], or any pytree that holds some, such as a chain.
     - `integrator`: another fixed-step integrator for the plain network, e.g. one with fewer steps.
+        The particles keep the integrator they have, so θ(t) stays the same and only the data take
+        other steps. [`shootax.bake_report`][] shows the error of such a choice.
 
     !!! example
 
@@ -37,33 +43,85 @@ def bake(model: Any, *, integrator: AbstractFixedStep | None = None) -> Any:
         print(plain.control.theta["theta1"].shape)  # (10, 4, 1, 4): steps, stages, matrix
         ```
     """
-    return jax.tree.map(
-        lambda leaf: _bake(leaf, integrator or leaf.integrator) if isinstance(leaf, Net) else leaf,
-        model,
-        is_leaf=lambda leaf: isinstance(leaf, Net),
-    )
+
+    def one(leaf: Any) -> Any:
+        if isinstance(leaf, Passing):
+            return _unpassed(leaf, integrator)
+        return _bake(leaf, integrator or leaf.integrator) if isinstance(leaf, Net) else leaf
+
+    return jax.tree.map(one, model, is_leaf=_is_whole)
 
 
-@eqx.filter_jit
+def baked(model: Any) -> Any:
+    """The same, where nets that are baked already stay as they are."""
+
+    def one(leaf: Any) -> Any:
+        done = isinstance(leaf, Net) and isinstance(leaf.control, Stages)
+        return leaf if done else bake(leaf) if _is_whole(leaf) else leaf
+
+    return jax.tree.map(one, model, is_leaf=_is_whole)
+
+
+def _is_whole(leaf: Any) -> bool:
+    return isinstance(leaf, Net | Passing)
+
+
+def _unpassed(model: Passing, integrator: AbstractFixedStep | None) -> Chain:
+    """Blocks that pass their particles on, as a chain of blocks that have none."""
+    parts = []
+    for net, transition in zip(model.resolved(), (*model.transitions, None), strict=True):
+        parts.append(_bake(net, integrator or net.integrator))
+        parts += [] if transition is None else [transition]
+    return Chain(*parts)
+
+
 def _bake(net: Net, integrator: AbstractIntegrator) -> Net:
     if not isinstance(integrator, AbstractFixedStep):
         raise ValueError(
             f"{type(integrator).__name__} has no fixed stages to bake. Give a fixed-step integrator, "
             "as in bake(net, integrator=RK4(steps=20))."
         )
-    field, control = net.field, net.control
-    if isinstance(control, Stages):
+    if isinstance(net.control, Stages):
         raise ValueError("The model is baked already: its weights fit its own integrator alone.")
-    system = control.system(field, 0)
-    theta = at_stages(system, control.T, integrator, system.theta)
-    baked = Stages(
+    own = isinstance(net.integrator, type(integrator)) and _steps(net) == integrator.steps
+    if own or not isinstance(net.control, Particles):
+        theta = _stage_thetas(net, integrator)
+    else:
+        theta = _path_thetas(net, integrator)
+    control = Stages(
         theta=theta,
-        penalty=control.penalty,
+        penalty=net.control.penalty,
         fractions=integrator.fractions,
         weights=integrator.weights,
-        T=control.T,
+        T=net.control.T,
     )
-    return eqx.tree_at(lambda n: (n.control, n.integrator), net, (baked, integrator))
+    return eqx.tree_at(lambda n: (n.control, n.integrator), net, (control, integrator))
+
+
+def _steps(net: Net) -> int:
+    assert isinstance(net.integrator, AbstractFixedStep)
+    return net.integrator.steps
+
+
+@eqx.filter_jit
+def _stage_thetas(net: Net, integrator: AbstractFixedStep) -> PyTree[Array]:
+    """θ at the stages of the net's own steps, the particles where the integrator has them."""
+    system = net.control.system(net.field, 0)
+    return at_stages(system, net.control.T, integrator, system.theta)
+
+
+def _path_thetas(net: Net, integrator: AbstractFixedStep) -> PyTree[Array]:
+    """θ at the times of the stages of other steps, on the path of the net's own."""
+    steps, stages = np.mgrid[: integrator.steps, : len(integrator.fractions)]
+    times = (steps + np.asarray(integrator.fractions)[stages]) * net.control.T / integrator.steps
+    flat, nowhere = times.ravel(), np.full(times.size, -1)
+    moments = Moment(flat, flat, nowhere, nowhere)
+    thetas = along(net.field, net.control, _theta, moments, net.integrator)
+    return jax.tree.map(lambda leaf: leaf.reshape(*times.shape, *leaf.shape[1:]), thetas)
+
+
+def _theta(system: AbstractSystem, moment: Moment, y: State) -> PyTree[Array]:
+    return system.theta(moment, y)
 
 
 def predict(model: Any, x: PyTree[Array], *, batch_size: int = 4096) -> PyTree[Array]:

@@ -146,3 +146,45 @@ def plot(
     for note in notes:
         typer.echo(note)
     typer.echo(f"Written: {len(paths)} files in {folder / 'figures'}")
+
+
+@app.command()
+def export(
+    model: Annotated[pathlib.Path, typer.Argument(help="A model written by shootax.save.")],
+    to: Annotated[str, typer.Option(help="`onnx`, `torch`, `stablehlo` or `numpy`.")],
+    out: Annotated[
+        pathlib.Path | None, typer.Option(help="Where to write; by default beside the model.")
+    ] = None,
+    input: Annotated[
+        str | None,
+        typer.Option(help="The shape of one row of input, as `3,28,28`, where it must be told."),
+    ] = None,
+    steps: Annotated[
+        int | None, typer.Option(help="Let the data take so many steps instead.", min=1)
+    ] = None,
+) -> None:
+    """Write a model for another program, with its weights worked out: no JAX is needed to run it."""
+    from shootax.cli import export as command
+
+    command.run(model, to, out, input, steps)
+
+
+@app.command()
+def compress(
+    model: Annotated[pathlib.Path, typer.Argument(help="A net written by shootax.save.")],
+    out: Annotated[
+        pathlib.Path | None, typer.Option(help="Where to write the net with particles.")
+    ] = None,
+    tolerance: Annotated[float, typer.Option(help="Relative error that is small enough.")] = 0.01,
+    particles: Annotated[
+        str | None, typer.Option(help="Numbers to try, as `1,2,5`; by default a search.")
+    ] = None,
+    starts: Annotated[int, typer.Option(help="Starts for each number.", min=1)] = 3,
+    iterations: Annotated[int, typer.Option(help="Iterations of each start.", min=1)] = 500,
+    seed: Annotated[int, typer.Option(help="Seed of the starts.")] = 0,
+    json: Annotated[bool, typer.Option("--json", help="Print the curve as JSON.")] = False,
+) -> None:
+    """Find the fewest particles whose weights are those of a given network."""
+    from shootax.cli import compress as command
+
+    command.run(model, out, tolerance, particles, starts, iterations, seed, json)

@@ -1,0 +1,77 @@
+"""From a saved network to particles."""
+
+import json
+import pathlib
+
+import jax
+from rich.box import SIMPLE
+from rich.console import Console
+from rich.table import Table
+
+import shootax as sx
+
+
+def run(
+    model: pathlib.Path,
+    out: pathlib.Path | None,
+    tolerance: float,
+    particles: str | None,
+    starts: int,
+    iterations: int,
+    seed: int,
+    as_json: bool,
+) -> None:
+    """Prints the curve of error against particles and writes the net that was found."""
+    net = sx.load(model)
+    if not isinstance(net, sx.Net):
+        raise ValueError(f"{model} holds a {type(net).__name__}; compress takes a single Net.")
+    if out is not None and out.resolve() == model.resolve():
+        raise ValueError(f"The result would overwrite {model} itself. Give another name by --out.")
+    found = sx.compress(
+        net,
+        tolerance=tolerance,
+        particles=_numbers(particles),
+        starts=starts,
+        iterations=iterations,
+        key=jax.random.key(seed),
+    )
+    if as_json:
+        curve = [point._asdict() for point in found.curve]
+        print(json.dumps({"reached": found.reached, "original": found.original, "curve": curve}))
+    else:
+        _show(found)
+    if out is not None:
+        record = {"tolerance": tolerance, "curve": [point._asdict() for point in found.curve]}
+        sx.save(out, found.net, record=record)
+        if not as_json:
+            Console().print(f"Written: {out}")
+
+
+def _numbers(text: str | None) -> list[int] | None:
+    if text is None:
+        return None
+    try:
+        return [int(part) for part in text.split(",") if part.strip()]
+    except ValueError as error:
+        raise ValueError(f"--particles takes numbers such as 1,2,5; got {text!r}.") from error
+
+
+def _show(found: sx.Compression) -> None:
+    table = Table(title="Error against the number of particles", box=SIMPLE, show_edge=False)
+    for heading in ("particles", "relative error", "at least", "parameters"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    for point in found.curve:
+        table.add_row(
+            str(point.particles),
+            f"{point.error:.2e}",
+            f"{point.bound:.2e}",
+            f"{point.parameters:,}",
+        )
+    console = Console()
+    console.print(table)
+    chosen = found.net.control.ensemble.particles  # pyright: ignore[reportAttributeAccessIssue]
+    verdict = "within" if found.reached else "none is within"
+    console.print(
+        f"{chosen} particles, {verdict} the tolerance of {found.tolerance:g}; the network given has "
+        f"{found.original:,} parameters."
+    )

@@ -1,0 +1,105 @@
+"""One verb for all formats. Files are made whole in memory and then moved into place."""
+
+import os
+import pathlib
+import tempfile
+from typing import Any, Literal
+
+from shootax import checks
+from shootax.export.to_numpy import numpy_file
+from shootax.export.to_onnx import onnx_file
+from shootax.export.to_stablehlo import stablehlo_file
+from shootax.export.to_torch import torch_files
+from shootax.export.trace import trace
+
+TARGETS = ("onnx", "torch", "stablehlo", "numpy")
+
+ENDINGS = {"onnx": ".onnx", "torch": ".py", "stablehlo": ".stablehlo", "numpy": ".npz"}
+
+
+def export(
+    model: Any,
+    path: str | os.PathLike,
+    *,
+    to: Literal["onnx", "torch", "stablehlo", "numpy"],
+    input: Any = None,
+) -> list[pathlib.Path]:
+    """Writes a model for another program, with its weights worked out and any number of rows.
+
+    - `"onnx"`: one file; needs the package `onnx`.
+    - `"torch"`: a Python file with a module that needs PyTorch alone, and beside it its state dict as
+        `.safetensors`. The module can be trained further. PyTorch is not needed to write it.
+    - `"stablehlo"`: one file, read by `jax.export.deserialize`.
+    - `"numpy"`: an `.npz` file, and beside it a short Python file that reads and runs it with NumPy.
+
+    **Arguments:**
+
+    - `model`: a [`shootax.Net`][], or any `equinox.Module` made of them that takes a batch. It is
+        baked first where it is not.
+    - `path`: where to write; other files of the same format get the same name with another ending.
+    - `to`: the format.
+    - `input`: the shape of one row of input, as in `(3, 28, 28)`, or a batch to take it from. It can
+        be left out where the model starts with a net.
+
+    **Returns:**
+
+    The files written, the one at `path` first. All are complete before any old one is replaced.
+
+    !!! example
+
+        ```python
+        import jax
+        import shootax as sx
+
+        net = sx.Net(sx.UpDown(dim=2, inflation=4), particles=5, key=jax.random.key(0))
+        sx.export(net, "net.npz", to="numpy")
+        ```
+    """
+    to = checks.one_of(to, TARGETS, "format")  # pyright: ignore[reportAssignmentType]
+    path = pathlib.Path(path)
+    traced = trace(model, input)
+    if to == "onnx":
+        files = {path: onnx_file(traced)}
+    elif to == "stablehlo":
+        files = {path: stablehlo_file(traced)}
+    elif to == "numpy":
+        reader = pathlib.Path(__file__).with_name("reader.py")
+        files = {path: numpy_file(traced), path.with_suffix(".py"): reader.read_bytes()}
+    else:
+        weights = path.with_suffix(".safetensors")
+        source, state = torch_files(traced, path.stem, weights.name)
+        files = {path: source, weights: state}
+    if len(files) == 1 and to in ("numpy", "torch"):
+        raise ValueError(f"{path} is also the name of the second file; end it in {ENDINGS[to]}.")
+    return _write(files)
+
+
+def companions(path: pathlib.Path, to: str) -> list[pathlib.Path]:
+    """All the files that an export to `path` writes."""
+    more = {"numpy": [path.with_suffix(".py")], "torch": [path.with_suffix(".safetensors")]}
+    return [path, *more.get(to, [])]
+
+
+def _write(files: dict[pathlib.Path, bytes]) -> list[pathlib.Path]:
+    """Writes all files beside their places, and moves them there once all are written."""
+    parts: dict[pathlib.Path, str] = {}
+    try:
+        for path, data in files.items():
+            handle, parts[path] = tempfile.mkstemp(
+                dir=path.parent, prefix=path.name, suffix=".part"
+            )
+            with os.fdopen(handle, "wb") as file:
+                file.write(data)
+            os.chmod(parts[path], 0o666 & ~_umask())
+        for path, part in parts.items():
+            os.replace(part, path)
+    finally:
+        for part in parts.values():
+            pathlib.Path(part).unlink(missing_ok=True)
+    return list(files)
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask

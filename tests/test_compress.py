@@ -1,0 +1,122 @@
+"""Weights turned back into particles, against truths that are known."""
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import shootax as sx
+from cases import KEY
+from shootax.compress import least_error
+
+pytestmark = pytest.mark.usefixtures("standard_promotion")
+
+
+def made_by(kind, field, particles, *, momentum=0.7, seed=5, steps=3):
+    ensemble = sx.Ensemble.draw(
+        field, particles, position=sx.Gaussian(), momentum=momentum, key=jax.random.key(seed)
+    )
+    return sx.Net(field, kind(field, ensemble), integrator=sx.RK4(steps), key=KEY)
+
+
+@pytest.fixture(scope="module")
+def static():
+    """Free weights that two particles could have made, and what was found for them."""
+    field = sx.Affine(4, activation="tanh")
+    truth = made_by(sx.FrozenParticles, field, 2)
+    theta = truth.control.theta_at_start(field)
+    control = eqx.tree_at(lambda c: c.theta, sx.Static(field, key=KEY), theta)
+    net = sx.Net(field, control, integrator=sx.RK4(3), key=KEY)
+    with jax.numpy_dtype_promotion("standard"):
+        return net, sx.compress(net, particles=(1, 2), starts=2, iterations=150)
+
+
+def test_static_weights_of_rank_two_need_two_particles(static):
+    net, found = static
+    one, two = found.curve
+    assert two.error < 1e-6
+    assert found.reached
+    assert found.net.control.ensemble.particles == 2
+    assert isinstance(found.net.control, sx.FrozenParticles)
+    assert two.parameters == 2 * 2 * 4 < found.original == sx.count(net) == 20
+    x = jnp.asarray(np.random.default_rng(0).normal(size=(20, 4)))
+    np.testing.assert_allclose(found.net(x), net(x), atol=1e-5)
+    assert one.error > 0.05
+
+
+def test_one_particle_reaches_the_best_matrix_of_rank_one(static):
+    """By the singular values of (A, b), computed here on their own."""
+    net, found = static
+    theta = net.control.theta
+    values = np.linalg.svd(np.column_stack([theta["A"], theta["b"]]), compute_uv=False)
+    best = np.sqrt(np.sum(values[1:] ** 2) / np.sum(values**2))
+    np.testing.assert_allclose(found.curve[0].bound, best, rtol=1e-10)
+    np.testing.assert_allclose(found.curve[0].error, best, rtol=1e-3)
+
+
+def test_no_ensemble_is_below_the_bound():
+    """Random ensembles, of a field with several parts, weights and a missing block."""
+    field = sx.UpDown(2, 2, activation="tanh")
+    penalty = sx.Quadratic(theta3=10.0)
+    given = made_by(sx.FrozenParticles, field, 6).control.theta_at_start(field)
+    stacked = {name: leaf[None] for name, leaf in given.items()}
+    for particles in (1, 2, 3):
+        bound = least_error(field, penalty, stacked, np.ones(1), particles)
+        assert bound > 0.01
+        for seed in range(5):
+            other = made_by(sx.FrozenParticles, field, particles, seed=seed)
+            theta = other.control.theta_at_start(field)
+            gap = jax.tree.map(jnp.subtract, given, theta)
+            assert float(jnp.sqrt(penalty(gap) / penalty(given))) >= bound
+
+
+def test_moving_particles_are_recovered_from_a_baked_net():
+    """Two particles made the weights; one cannot, two can."""
+    truth = made_by(sx.Particles, sx.Affine(2, activation="tanh"), 2, steps=4)
+    plain = sx.bake(truth)
+    found = sx.compress(plain, particles=(1, 2), starts=2, iterations=300, tolerance=1e-3)
+    one, two = found.curve
+    assert one.error > 20 * two.error
+    assert two.error < 1e-3
+    assert found.reached
+    assert isinstance(found.net.control, sx.Particles)
+    x = jnp.asarray(np.random.default_rng(0).normal(size=(20, 2)))
+    np.testing.assert_allclose(found.net(x), truth(x), atol=5e-3)
+
+
+@pytest.mark.slow
+def test_five_particles_of_an_updown_net_are_recovered():
+    field = sx.UpDown(2, 3, activation="tanh")
+    truth = made_by(sx.Particles, field, 5, momentum=0.5, seed=3, steps=5)
+    found = sx.compress(sx.bake(truth), particles=(2, 5), starts=3, iterations=1500)
+    few, five = found.curve
+    assert five.error < 0.01 < few.error
+    assert found.reached
+
+
+@pytest.mark.slow
+def test_outputs_can_be_matched_instead_and_the_search_stops_at_the_first_that_will_do():
+    field = sx.Affine(3, activation="tanh")
+    net = sx.Net(field, sx.Static(field, key=KEY), integrator=sx.RK4(2), key=KEY)
+    x = jnp.asarray(np.random.default_rng(0).normal(size=(30, 3)))
+    found = sx.compress(net, x=x, match="outputs", tolerance=0.05, starts=2, iterations=200)
+    assert found.reached
+    gap, spread = found.net(x) - net(x), net(x) - net(x).mean(0)
+    assert float(jnp.sqrt(jnp.sum(gap**2) / jnp.sum(spread**2))) <= 0.05
+    searched = sx.compress(net, tolerance=0.01, starts=2, iterations=200)
+    tried = [point.particles for point in searched.curve]
+    assert all(point.bound <= 0.01 for point in searched.curve), "no number was tried in vain"
+    assert searched.reached == (min(point.error for point in searched.curve) <= 0.01)
+    assert max(tried) * 2 * 3 <= sx.count(net.control)
+
+
+def test_what_cannot_be_compressed_is_refused():
+    layer = sx.SingleHiddenLayer(2, 3)
+    net = sx.Net(layer, sx.Static(layer, key=KEY), key=KEY)
+    with pytest.raises(ValueError, match="not linear in θ"):
+        sx.compress(net)
+    field = sx.Affine(2)
+    net = sx.Net(field, sx.Static(field, key=KEY), key=KEY)
+    with pytest.raises(ValueError, match="give x"):
+        sx.compress(net, match="outputs")
