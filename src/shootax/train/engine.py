@@ -15,7 +15,7 @@ from shootax import checks
 from shootax.errors import DivergedError
 from shootax.train.display import progress_bar
 from shootax.train.epoch import Recipe, Report, Settings, compiled_epoch, compiled_epochs, start
-from shootax.train.freezing import thaw_epochs
+from shootax.train.freezing import decay_rates, thaw_epochs
 from shootax.train.losses import Loss, loss_function
 from shootax.train.samples import Data, as_floats, prepare
 from shootax.train.schedules import AbstractSchedule, Cosine
@@ -39,6 +39,7 @@ class Problem(NamedTuple):
     settings: Settings
     recipe: Recipe
     epochs: int
+    patience: int | None
 
 
 def make_problem(
@@ -59,10 +60,14 @@ def make_problem(
     times: Any = None,
     weights: Array | None = None,
     optimizer: optax.GradientTransformation | None = None,
+    patience: int | None = None,
+    weight_decay: Mapping[str, float] | None = None,
     split_seed: int = 0,
 ) -> Problem:
     """Checks everything a user handed in. The options are those of [`shootax.fit`][]."""
     epochs = checks.positive_integer(epochs, "epochs")
+    if patience is not None:
+        patience = checks.positive_integer(patience, "patience")
     data, held_out, shared = prepare(x, y, weights, times, validation, split_seed)
     if np.ndim(times) == 2:
         if isinstance(validation, tuple):
@@ -76,6 +81,8 @@ def make_problem(
         batch_size=min(checks.positive_integer(batch_size, "batch_size"), len(data.weight)),
         shared_times=shared,
         clipped=clip is not None,
+        stopping=patience is not None,
+        gaps=bool(np.any(np.asarray(data.weight) == 0)),
     )
     settings = Settings(
         learning_rate=checks.positive_number(learning_rate, "learning_rate"),
@@ -84,9 +91,10 @@ def make_problem(
         clip=checks.positive_number(1.0 if clip is None else clip, "clip"),
         epochs=epochs,
         thaw=thaw_epochs(net, freeze),
+        decay=decay_rates(net, weight_decay),
     )
     settings = jax.tree.map(lambda value: jnp.asarray(value, jnp.result_type(float)), settings)
-    return Problem(data, held_out, settings, recipe, epochs)
+    return Problem(data, held_out, settings, recipe, epochs, patience)
 
 
 def train(
@@ -94,7 +102,8 @@ def train(
 ) -> list[Fit | DivergedError]:
     """Trains all nets, which differ in their arrays alone, as one program.
 
-    A net whose loss is not finite stops there, with its last good state; the others go on.
+    A net whose loss is not finite stops there, with its last good state, and one whose patience is
+    over with its best; the others go on.
     """
     _, static = eqx.partition(nets[0], eqx.is_inexact_array)
     states = [
@@ -106,6 +115,7 @@ def train(
     run = compiled_epoch if alone else compiled_epochs
     histories = [_History() for _ in nets]
     failures: dict[int, str] = {}
+    finished: set[int] = set()
     began = time.perf_counter()
     with progress_bar("Training", problem.epochs, progress) as show:
         for epoch in range(1, problem.epochs + 1):
@@ -115,20 +125,23 @@ def train(
             report = jax.device_get(report)
             reports = [report] if alone else [_pick(report, i) for i in range(len(nets))]
             for i, each in enumerate(reports):
-                if i not in failures:
+                if i not in failures and i not in finished:
                     if _is_good(each):
                         histories[i].add(each)
                     else:
                         failures[i] = _why(epoch, each)
-            going = np.array([i not in failures for i in range(len(nets))])
-            if not going.any():
-                state = _keep(going, new, state, alone)
-                break
+            going = np.array([i not in failures and i not in finished for i in range(len(nets))])
             state = new if going.all() else _keep(going, new, state, alone)
+            if problem.patience is not None:
+                late = np.atleast_1d(report.waited) >= problem.patience
+                finished |= {int(i) for i in np.flatnonzero(late & going)}
+            if len(failures) + len(finished) == len(nets):
+                break
             show(epoch, f"loss {np.mean(report.objective):.4g}")
     outcomes: list[Fit | DivergedError] = []
     for i, history in enumerate(histories):
-        parameters = state.parameters if alone else _pick(state.parameters, i)
+        chosen = state.parameters if state.best is None else state.best.parameters
+        parameters = chosen if alone else _pick(chosen, i)
         result = history.result(eqx.combine(parameters, static), began)
         outcomes.append(DivergedError(failures[i], result) if i in failures else result)
     return outcomes

@@ -29,8 +29,12 @@ def prepare(
     if validation is None:
         return data, None, shared
     if isinstance(validation, tuple):
-        x, y = validation
-        return data, _data(x, y, None, None, "validation "), shared
+        if len(validation) not in (2, 3):
+            raise ValueError(
+                f"validation must be (x, y) or (x, y, weights), got {len(validation)} things."
+            )
+        x, y, *rest = validation
+        return data, _data(x, y, *(rest or (None,)), None, "validation "), shared
     rows = len(data.weight)
     held = round(rows * float(validation))
     if not 0 < validation < 1 or not 0 < held < rows:
