@@ -71,6 +71,7 @@ from shootax.lifts import AffineLift as AffineLift
 from shootax.lifts import ChannelLift as ChannelLift
 from shootax.lifts import ConstantLift as ConstantLift
 from shootax.lifts import IdentityLift as IdentityLift
+from shootax.lifts import LinearLift as LinearLift
 from shootax.lifts import MLPLift as MLPLift
 from shootax.lifts import ZeroLift as ZeroLift
 from shootax.linearity import assert_linear as assert_linear

@@ -65,6 +65,44 @@ class AffineLift(AbstractLift):
         return jnp.concatenate([x, self.weight @ x + self.bias])
 
 
+class LinearLift(AbstractLift):
+    """$z(0) = W x + c$, the whole state from any number of inputs.
+
+    With it the number of inputs need not be the size of the visible state.
+
+    !!! example
+
+        ```python
+        import jax
+        import jax.numpy as jnp
+        import shootax as sx
+
+        key = jax.random.key(0)
+        field = sx.UpDown(dim=3, inflation=2)
+        net = sx.Net(field, particles=4, lift=sx.LinearLift(10, 9, key=key), readout=1, key=key)
+        print(net(jnp.ones((5, 10))).shape)  # (5, 1)
+        ```
+    """
+
+    weight: Float[Array, "state inputs"]
+    bias: Float[Array, " state"]
+
+    def __init__(self, inputs: int, state: int, *, key: PRNGKeyArray):
+        """**Arguments:** the numbers of inputs and of scalars of the state. Both parameters start
+        uniform in $±1/\\sqrt{inputs}$."""
+        inputs, state = (
+            checks.positive_integer(inputs, "inputs"),
+            checks.positive_integer(state, "state"),
+        )
+        bound = inputs**-0.5
+        weight_key, bias_key = jax.random.split(key)
+        self.weight = jax.random.uniform(weight_key, (state, inputs), minval=-bound, maxval=bound)
+        self.bias = jax.random.uniform(bias_key, (state,), minval=-bound, maxval=bound)
+
+    def __call__(self, x: Float[Array, " inputs"]) -> Float[Array, " state"]:
+        return self.weight @ x + self.bias
+
+
 class ChannelLift(AbstractLift):
     """$v(0) = Θ_{12} x(0) + b_{12}$ in every place of an image, the same everywhere."""
 

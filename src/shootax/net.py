@@ -15,7 +15,7 @@ from shootax.fields import AbstractBlockField, AbstractField
 from shootax.fields.base import size
 from shootax.flow import flow
 from shootax.integrators import RK4, AbstractIntegrator
-from shootax.lifts import AbstractLift, make_lift
+from shootax.lifts import AbstractLift, LinearLift, make_lift
 from shootax.readouts import AbstractReadout, make_readout
 
 
@@ -97,7 +97,10 @@ class Net(eqx.Module):
         """The initial states for a batch of inputs."""
         x = jax.tree.map(lambda leaf: _checked(leaf), x)
         if isinstance(self.field, AbstractBlockField) and isinstance(self.lift, AbstractLift):
-            _check_inputs(x, self.field.dim)
+            if isinstance(self.lift, LinearLift):
+                _check_inputs(x, self.lift.weight.shape[1], "the lift takes as many inputs")
+            else:
+                _check_inputs(x, self.field.dim, f"the field has dim={self.field.dim}")
         return jax.vmap(self.lift)(x)
 
     def work(self, rows: int) -> int:
@@ -130,12 +133,11 @@ def _checked(x: Any) -> Array:
     return x if jnp.issubdtype(x.dtype, np.inexact) else x.astype(jnp.result_type(float))
 
 
-def _check_inputs(x: Any, dim: int) -> None:
+def _check_inputs(x: Any, dim: int, reason: str) -> None:
     if x.ndim != 2 or x.shape[1] != dim:
         hint = " Use x[:, None] for a column of numbers." if x.ndim == 1 and dim == 1 else ""
         raise ValueError(
-            f"The input must have shape (rows, {dim}), as the field has dim={dim}; got "
-            f"{x.shape}.{hint}"
+            f"The input must have shape (rows, {dim}), as {reason}; got {x.shape}.{hint}"
         )
     if x.shape[0] == 0:
         raise ValueError("The input has no rows.")

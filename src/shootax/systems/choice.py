@@ -64,7 +64,7 @@ def shooting_system(
     closed = isinstance(maximiser, ClosedForm) and isinstance(penalty, Quadratic)
     if form == "automatic" or (form == "auto" and not closed):
         return AutomaticSystem(field, penalty, maximiser, particles)
-    if not closed:
+    if not closed or not isinstance(penalty, Quadratic):
         raise ValueError(
             f"The {form} form needs a field linear in θ and a quadratic penalty, got "
             f"{type(field).__name__} with {type(penalty).__name__}. Use form='automatic'."

@@ -112,7 +112,8 @@ def linear_equations(
     given: tuple[AbstractField, State], penalty: Quadratic, maximiser: AbstractMaximiser
 ) -> State:
     """Velocities of all rows and forces on the particles."""
-    return _forward(*given, penalty, maximiser)[0]
+    field, y = given
+    return _forward(field, y, penalty, maximiser)[0]
 
 
 @linear_equations.def_fwd

@@ -15,8 +15,8 @@ from shootax import checks
 from shootax.errors import DivergedError
 from shootax.train.checkpoint import Checkpoint, fingerprint, is_number
 from shootax.train.display import Show, progress_bar
-from shootax.train.epoch import Recipe, Report, Settings, start, take_apart
-from shootax.train.freezing import thaw_epochs, units_of
+from shootax.train.epoch import Progress, Recipe, Report, Settings, start, take_apart
+from shootax.train.freezing import decay_rates, thaw_epochs, units_of
 from shootax.train.loop import MOST, is_good, program
 from shootax.train.losses import Loss, loss_function
 from shootax.train.samples import AbstractSampler, Data, as_floats, prepare, row_count
@@ -65,10 +65,14 @@ def make_problem(
     times: Any = None,
     weights: Array | None = None,
     optimizer: optax.GradientTransformation | None = None,
+    patience: int | None = None,
+    weight_decay: Mapping[str, float] | None = None,
     split_seed: int = 0,
 ) -> Problem:
     """Checks everything a user handed in. The options are those of [`shootax.fit`][]."""
     epochs = checks.positive_integer(epochs, "epochs")
+    if patience is not None:
+        patience = checks.positive_integer(patience, "patience")
     data, held_out, shared = prepare(x, y, weights, times, validation, split_seed)
     if np.ndim(times) == 2:
         if isinstance(validation, tuple):
@@ -84,6 +88,9 @@ def make_problem(
         shared_times=shared,
         clipped=clip is not None,
         scaled=bool(units),
+        decayed=bool(weight_decay),
+        stopping=patience is not None,
+        gaps=isinstance(data, Data) and bool(np.any(np.asarray(data.weight) == 0)),
     )
     settings = Settings(
         learning_rate=checks.positive_number(learning_rate, "learning_rate"),
@@ -93,6 +100,8 @@ def make_problem(
         epochs=epochs,
         thaw=_vector(net, thaw_epochs(net, freeze)),
         units=_vector(net, units_of(net, units)),
+        decay=_vector(net, decay_rates(net, weight_decay)),
+        patience=epochs if patience is None else patience,
     )
     settings = jax.tree.map(lambda value: jnp.asarray(value, jnp.result_type(float)), settings)
     return Problem(data, held_out, settings, recipe, epochs)
@@ -117,7 +126,8 @@ def train(
 ) -> list[Fit | DivergedError]:
     """Trains all nets, which differ in their arrays alone, as one program.
 
-    A net whose loss is not finite stops there, with its last good state; the others go on.
+    A net whose loss is not finite stops there, with its last good state, and one whose patience is
+    over with its best; the others go on.
     """
     apart = [take_apart(net) for net in nets]
     frame = apart[0][1]
@@ -138,10 +148,12 @@ def train(
             state, histories, record = found
             failures = {int(i): why for i, why in record["failures"].items()}
             done, before = record["epoch"], record["seconds"]
+    patience = float(problem.settings.patience)
+    finished = _finished(state, patience)
     run = program(not alone, apart[0][0].size)
     began, length = time.perf_counter(), 1
     with progress_bar("Training", problem.epochs, progress) as show:
-        while done < problem.epochs and len(failures) < len(nets):
+        while done < problem.epochs and _going(nets, failures, finished):
             called = time.perf_counter()
             number = min(length, problem.epochs - done)
             state, reports = run(
@@ -157,18 +169,21 @@ def train(
             for i in range(len(nets)):
                 mine = reports if alone else _pick(reports, i)
                 for k in range(number):
-                    if i in failures:
+                    if i in failures or i in finished:
                         break
                     report = _pick(mine, k)
-                    if is_good(report):
-                        _add(histories[i], report)
-                    else:
+                    if not is_good(report):
                         failures[i] = _why(done + k + 1, report)
+                        continue
+                    _add(histories[i], report)
+                    if report.waited is not None and report.waited >= patience:
+                        finished.add(i)
             done += number
             taken = time.perf_counter() - called
             # Calls long enough not to matter, short enough to show how it goes. The first compiles.
             length = int(np.clip(number * CALL / taken, 1, MOST)) if number > 1 else 2 * length
-            if checkpoint is not None and (checkpoint.is_due() or done == problem.epochs):
+            over = done == problem.epochs or not _going(nets, failures, finished)
+            if checkpoint is not None and (over or checkpoint.is_due()):
                 seconds = before + time.perf_counter() - began
                 record = {"epoch": done, "failures": failures, "seconds": seconds}
                 checkpoint.write(mark, state, histories, record)
@@ -176,11 +191,23 @@ def train(
     seconds = before + time.perf_counter() - began
     outcomes: list[Fit | DivergedError] = []
     for i, history in enumerate(histories):
-        vector = state.parameters if alone else state.parameters[i]
+        chosen = state.parameters if state.best is None else state.best.parameters
+        vector = chosen if alone else chosen[i]
         columns = {name: np.array(column) for name, column in history.items()}
         result = Fit(frame.model(vector), columns, seconds)
         outcomes.append(DivergedError(failures[i], result) if i in failures else result)
     return outcomes
+
+
+def _going(nets: Sequence[Any], failures: dict[int, str], finished: set[int]) -> bool:
+    return len(failures.keys() | finished) < len(nets)
+
+
+def _finished(state: Progress, patience: float) -> set[int]:
+    """The nets whose patience is over."""
+    if state.best is None:
+        return set()
+    return {int(i) for i in np.flatnonzero(np.atleast_1d(state.best.waited) >= patience)}
 
 
 def _strong(leaf: Array) -> Array:

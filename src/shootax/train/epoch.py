@@ -15,6 +15,7 @@ from shootax.measures import penalty
 from shootax.train.losses import Loss
 from shootax.train.samples import AbstractSampler, Data, drawn
 from shootax.train.schedules import AbstractSchedule
+from shootax.train.stopping import Best, observe, unknown
 
 
 @dataclasses.dataclass(frozen=True)
@@ -33,11 +34,17 @@ class Recipe:
     shared_times: tuple[float, ...] | None
     clipped: bool
     scaled: bool
+    decayed: bool
+    stopping: bool  # whether the best parameters are kept
+    gaps: bool  # whether there are rows of weight zero, which are left out
 
 
 class Settings(NamedTuple):
-    """Numbers that may change without a new program; `thaw` is the first epoch of every parameter,
-    `units` what it is measured in."""
+    """Numbers that may change without a new program.
+
+    `thaw` is the first epoch of every parameter, `units` what it is measured in, `decay` what it
+    loses of itself in a step of rate one. `patience` is in epochs.
+    """
 
     learning_rate: Any
     data_weight: Any
@@ -46,6 +53,8 @@ class Settings(NamedTuple):
     epochs: Any
     thaw: Any
     units: Any
+    decay: Any
+    patience: Any
 
 
 class Progress(NamedTuple):
@@ -58,6 +67,7 @@ class Progress(NamedTuple):
     key: PRNGKeyArray
     epoch: Array
     alive: Array
+    best: Best | None
 
 
 class Report(NamedTuple):
@@ -69,6 +79,7 @@ class Report(NamedTuple):
     validation: Array
     learning_rate: Array
     finite: Array
+    waited: Array | None
 
 
 class Frame(NamedTuple):
@@ -98,6 +109,7 @@ def start(vector: Array, frame: Frame, recipe: Recipe, key: PRNGKeyArray) -> Pro
         key,
         jnp.zeros((), int),
         jnp.ones((), bool),
+        unknown(vector) if recipe.stopping else None,
     )
 
 
@@ -112,7 +124,8 @@ def run_epoch(
     """All batches of an epoch, in a fresh random order, and the validation loss after them.
 
     A part that is frozen gets no updates, while its moments are gathered, so that it starts with a
-    sensible step when it thaws.
+    sensible step when it thaws. Rows of weight zero come last, and batches of such rows alone are
+    passed over.
     """
     key, order_key = jax.random.split(progress.key)
     if isinstance(data, AbstractSampler):
@@ -120,6 +133,10 @@ def run_epoch(
     rows = data.weight.shape[0]
     batches = -(-rows // recipe.batch_size)
     order = jax.random.permutation(order_key, rows)
+    filled = jnp.ones(batches, bool)
+    if recipe.gaps:
+        order, real_rows = _real_first(order, data.weight)
+        filled = jnp.arange(batches) * recipe.batch_size < real_rows
     # The last batch is filled up with rows of weight zero.
     missing = batches * recipe.batch_size - rows
     chosen = jnp.concatenate([order, order[:missing]]).reshape(batches, recipe.batch_size)
@@ -148,15 +165,28 @@ def run_epoch(
             shrink = jnp.minimum(1.0, settings.clip / jnp.maximum(size, 1e-30))
             gradient = gradient * shrink.astype(gradient.dtype)
         updates, optimizer = _updates(gradient, optimizer, parameters, frame, recipe)
+        if recipe.decayed:
+            updates = updates + settings.decay.astype(updates.dtype) * parameters
         passed = (progress.epoch * batches + number).astype(total.dtype)
         done = passed / (settings.epochs * batches).astype(total.dtype)
         rate = settings.learning_rate * recipe.schedule.factor(progress.schedule, done)
         moved = parameters - rate.astype(updates.dtype) * (updates * step_size)
         return (moved, optimizer), (total, *parts, rate)
 
-    (parameters, optimizer), (totals, misfits, costs, rates) = jax.lax.scan(
-        step, (progress.parameters, progress.optimizer), (jnp.arange(batches), chosen, used)
-    )
+    def step_if_filled(carry: tuple, xs: tuple) -> tuple[tuple, tuple]:
+        nothing = jax.tree.map(
+            lambda leaf: jnp.zeros(leaf.shape, leaf.dtype), jax.eval_shape(step, carry, xs[1:])[1]
+        )
+        return jax.lax.cond(xs[0], step, lambda carry, _: (carry, nothing), carry, xs[1:])
+
+    xs = (jnp.arange(batches), chosen, used)
+    carry = (progress.parameters, progress.optimizer)
+    if recipe.gaps:
+        (parameters, optimizer), reports = jax.lax.scan(step_if_filled, carry, (filled, *xs))
+        reports = [_over(filled, report) for report in reports]
+    else:
+        (parameters, optimizer), reports = jax.lax.scan(step, carry, xs)
+    totals, misfits, costs, rates = reports
     held_out, seen = jnp.full((), jnp.nan), jnp.mean(totals)
     if validation is not None:
         model = frame.model(parameters)
@@ -164,15 +194,35 @@ def run_epoch(
         seen = settings.data_weight * held_out + settings.penalty_weight * penalty(model)
     schedule = recipe.schedule.observe(progress.schedule, seen)
     finite = jnp.all(jnp.isfinite(parameters))
-    report = Report(totals, misfits, costs, held_out, rates[-1], finite)
-    after = Progress(parameters, optimizer, schedule, key, progress.epoch + 1, progress.alive)
+    judged = seen if validation is None else held_out
+    best = None if progress.best is None else observe(progress.best, parameters, judged)
+    waited = None if best is None else best.waited
+    report = Report(totals, misfits, costs, held_out, rates[-1], finite, waited)
+    after = Progress(parameters, optimizer, schedule, key, progress.epoch + 1, progress.alive, best)
     return after, report
 
 
-def _updates(gradient: Array, optimizer: Any, parameters: Array, frame: Frame, recipe: Recipe):
+def _real_first(order: Array, weight: Array) -> tuple[Array, Array]:
+    """The rows in the same order, but those of weight zero after all others, and the number of these."""
+    real = weight[order] > 0
+    number = jnp.sum(real)
+    place = jnp.where(real, jnp.cumsum(real) - 1, number + jnp.cumsum(~real) - 1)
+    return jnp.zeros_like(order).at[place].set(order), number
+
+
+def _over(filled: Array, values: Array) -> Array:
+    """Batches that were passed over report the mean of the others."""
+    mean = jnp.sum(values, where=filled) / jnp.sum(filled).astype(values.dtype)
+    return jnp.where(filled, values, mean)
+
+
+def _updates(
+    gradient: Array, optimizer: Any, parameters: Array, frame: Frame, recipe: Recipe
+) -> tuple[Array, Any]:
     """The optimizer's answer as a vector, whether it saw one or the arrays of the model."""
     if recipe.whole:
-        return recipe.optimizer.update(gradient, optimizer, parameters)
+        updates, optimizer = recipe.optimizer.update(gradient, optimizer, parameters)
+        return jnp.asarray(updates), optimizer
     trees = frame.unravel(gradient), optimizer, frame.unravel(parameters)
     updates, optimizer = recipe.optimizer.update(*trees)
     return ravel_pytree(updates)[0], optimizer

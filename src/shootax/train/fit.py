@@ -32,10 +32,12 @@ def fit(
     freeze: Mapping[str, int | None] | None = None,
     units: Mapping[str, float] | None = None,
     clip: float | None = None,
-    validation: float | tuple[PyTree[Array], PyTree[Array]] | None = None,
+    validation: float | tuple[PyTree[Array], ...] | None = None,
     times: Any = None,
     weights: Array | None = None,
     optimizer: optax.GradientTransformation | None = None,
+    patience: int | None = None,
+    weight_decay: Mapping[str, float] | None = None,
     seed: int = 0,
     progress: bool | Show | None = None,
     checkpoint: str | os.PathLike | Checkpoint | None = None,
@@ -59,12 +61,16 @@ def fit(
     - `units`: names of parts and the unit that they are trained in, as in `{"momenta": 0.1}`: the
         optimizer sees the numbers divided by it, so that Adam's steps are that much smaller.
     - `clip`: an upper limit for the norm of the gradient.
-    - `validation`: a fraction of the samples to hold out, or a pair `(x, y)`.
+    - `validation`: a fraction of the samples to hold out, or `(x, y)`, or `(x, y, weights)`.
     - `times`: when the net is asked for trajectories: `(times,)` for all samples, or
         `(samples, times)` for each its own. Targets then have a time axis after the first.
     - `weights`: of the samples, in the mean loss.
     - `optimizer`: instead of Adam, an Optax transformation without a learning rate, for instance
         `optax.scale_by_lion()`.
+    - `patience`: stop after so many epochs in a row without a lower validation loss (or objective, if
+        nothing is held out), and return the best model of all epochs instead of the last.
+    - `weight_decay`: names of parts, as for `freeze`, and what fraction of themselves they lose in a
+        step of rate one, as in AdamW.
     - `seed`: of the order of the samples and of the validation split.
     - `progress`: whether to show a progress bar; by default in a terminal. Or a function that is
         called with the number of epochs done and a word on the loss.
@@ -92,6 +98,8 @@ def fit(
         times=times,
         weights=weights,
         optimizer=optimizer,
+        patience=patience,
+        weight_decay=weight_decay,
         split_seed=seed,
     )
     (outcome,) = train([net], [seed], problem, progress, Checkpoint.at(checkpoint))

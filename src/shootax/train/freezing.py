@@ -1,4 +1,4 @@
-"""Parts of a model by name: to hold them still, or to train them in a unit of their own."""
+"""Parts of a model by name: to hold them still, to let them decay, to train them in their own unit."""
 
 import math
 from collections.abc import Mapping
@@ -39,6 +39,15 @@ def units_of(model: Any, units: Mapping[str, float] | None) -> PyTree:
         for name, number in (units or {}).items()
     }
     return _spread(model, numbers, 1.0, np.multiply, "give a unit to")
+
+
+def decay_rates(model: Any, decay: Mapping[str, float] | None) -> PyTree:
+    """For every trainable array, the fraction of itself that it loses in a step of rate one."""
+    rates = {
+        name: checks.non_negative_number(rate, f"The decay of {name!r}")
+        for name, rate in (decay or {}).items()
+    }
+    return _spread(model, rates, 0.0, np.maximum, "decay")
 
 
 def _spread(model: Any, numbers: Mapping[str, float], default: float, join: Any, verb: str):

@@ -29,21 +29,29 @@ def run_epochs(
 ) -> tuple[Progress, Report]:
     """`number` epochs, at most `MOST`, and their reports along a leading axis.
 
-    A net whose loss or parameters are not finite stays as it was before that epoch. The number is
+    A net whose loss or parameters are not finite stays as it was before that epoch, and one whose
+    patience is over as it is. The number is
     not part of the program, so calls of any length continue each other to the last bit.
     """
 
     def body(i: Array, carry: tuple[Progress, Report]) -> tuple[Progress, Report]:
         progress, reports = carry
         new, report = run_epoch(progress, frame, data, validation, settings, recipe)
-        alive = progress.alive & is_good(report)
-        kept = jax.tree.map(lambda a, b: jnp.where(alive, a, b), new, progress)
-        written = jax.tree.map(lambda all_, one: all_.at[i].set(one.astype(all_.dtype)), reports, report)
+        resting = jnp.zeros((), bool)
+        if progress.best is not None:
+            resting = progress.best.waited.astype(settings.patience.dtype) >= settings.patience
+        alive = progress.alive & (is_good(report) | resting)
+        moves = alive & ~resting
+        kept = jax.tree.map(lambda a, b: jnp.where(moves, a, b), new, progress)
+        written = jax.tree.map(
+            lambda all_, one: all_.at[i].set(one.astype(all_.dtype)), reports, report
+        )
         return kept._replace(alive=alive), written
 
     each = jnp.zeros((MOST, -(-row_count(data) // recipe.batch_size)))
     one = jnp.zeros(MOST)
-    empty = Report(each, each, each, one, one, jnp.zeros(MOST, bool))
+    waited = jnp.zeros(MOST, int) if recipe.stopping else None
+    empty = Report(each, each, each, one, one, jnp.zeros(MOST, bool), waited)
     return jax.lax.fori_loop(0, number, body, (progress, empty))
 
 

@@ -61,13 +61,12 @@ def prepare(
             )
         if validation is not None and not isinstance(validation, tuple):
             raise ValueError("With a sampler, give the validation data as a pair (x, y).")
-        return x, None if validation is None else _data(*validation, None, None, "validation "), shared
+        return x, None if validation is None else _given(validation), shared
     data = _data(x, y, weights, times if each else None, "")
     if validation is None:
         return data, None, shared
     if isinstance(validation, tuple):
-        x, y = validation
-        return data, _data(x, y, None, None, "validation "), shared
+        return data, _given(validation), shared
     rows = len(data.weight)
     held = round(rows * float(validation))
     if not 0 < validation < 1 or not 0 < held < rows:
@@ -79,6 +78,16 @@ def prepare(
     first, second = np.sort(order[held:]), np.sort(order[:held])
     kept, out = (jax.tree.map(lambda leaf, i=i: leaf[i], data) for i in (first, second))
     return kept, out, shared
+
+
+def _given(validation: tuple) -> Data:
+    """Held-out data that the user chose."""
+    if len(validation) not in (2, 3):
+        raise ValueError(
+            f"validation must be (x, y) or (x, y, weights), got {len(validation)} things."
+        )
+    x, y, *rest = validation
+    return _data(x, y, rest[0] if rest else None, None, "validation ")
 
 
 def _data(x: Any, y: Any, weights: Any, times: Any, what: str) -> Data:

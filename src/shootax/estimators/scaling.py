@@ -1,0 +1,39 @@
+"""Columns brought to mean zero and variance one, and back."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+
+class Scaler(NamedTuple):
+    """$x ↦ (x - mean)/spread$, column by column, in double precision.
+
+    A column without spread becomes zero, whatever is in it later, and comes back as its mean.
+    """
+
+    mean: np.ndarray
+    spread: np.ndarray
+
+    @classmethod
+    def of(cls, x: np.ndarray, weight: np.ndarray) -> "Scaler":
+        """The scaler of weighted rows.
+
+        Squares are taken after division by the largest entry, so that none of them overflows, and a
+        spread within rounding of the entries counts as none.
+        """
+        x = np.asarray(x, np.float64)
+        largest = np.maximum(np.abs(x).max(axis=0), np.finfo(np.float64).tiny)
+        share = (weight / weight.sum())[:, None]
+        mean = np.sum(share * (x / largest), axis=0)
+        spread = np.sqrt(np.sum(share * (x / largest - mean) ** 2, axis=0))
+        constant = (spread <= 10 * np.finfo(np.float64).eps) | (x == x[0]).all(axis=0)
+        return cls(
+            np.where(constant, x[0], mean * largest), np.where(constant, 0.0, spread * largest)
+        )
+
+    def forward(self, x: np.ndarray) -> np.ndarray:
+        moved = np.asarray(x, np.float64) - self.mean
+        return np.divide(moved, self.spread, out=np.zeros_like(moved), where=self.spread > 0)
+
+    def back(self, x: np.ndarray) -> np.ndarray:
+        return np.asarray(x, np.float64) * self.spread + self.mean

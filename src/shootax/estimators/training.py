@@ -1,0 +1,128 @@
+"""Training and evaluation of nets for tables, in few compiled programs.
+
+Rows and columns of zeros fill a table up to the next of a few sizes, so that tables of similar
+size, such as the folds of a cross-validation, share one program. They have no effect: rows count
+with weight zero, and the weights of added columns are cut off again.
+"""
+
+import warnings
+from typing import Any, NamedTuple
+
+import equinox as eqx
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array
+
+import shootax as sx
+from shootax.estimators.rows import Rows, filled, power_of_two
+from shootax.train.losses import Loss
+
+LEAST_ROWS, LEAST_HELD_OUT, LEAST_COLUMNS = 256, 64, 16
+
+
+class Options(NamedTuple):
+    """The numbers of a training; none of them needs a new program, but for the batch size."""
+
+    epochs: int
+    batch_size: int
+    learning_rate: float
+    penalty_weight: float
+    weight_decay: float
+    patience: int | None
+    seed: int
+
+
+def train(
+    net: sx.Net, rows: Rows, held_out: Rows | None, loss: str | Loss, options: Options
+) -> sx.Fit:
+    """Trains for all epochs, or, with patience, until the loss on the held-out rows has not fallen
+    for a while, and then keeps the best; with nothing held out the training rows take that place.
+
+    A training that diverges is repeated with a smaller learning rate.
+    """
+    columns = net.lift.weight.shape[1]  # pyright: ignore
+    wide = _widened(net)
+    watched = _widened_rows(rows if held_out is None else held_out, LEAST_HELD_OUT)
+    # One row more than needed, so that there always is an empty one: with or without is two programs.
+    rows = _widened_rows(rows, power_of_two(len(rows.x) + 1, LEAST_ROWS))
+    settings: dict[str, Any] = {
+        "epochs": options.epochs,
+        "batch_size": options.batch_size,
+        "loss": loss,
+        "data_weight": 1.0,
+        "penalty_weight": options.penalty_weight,
+        "weight_decay": {name: options.weight_decay for name in ("lift.weight", "readout.weight")},
+        "clip": 10.0,
+        "patience": options.patience,
+        "validation": None if options.patience is None else tuple(watched),
+        "weights": rows.weight,
+        "seed": options.seed,
+        "progress": False,
+    }
+    rate = options.learning_rate
+    for attempt in range(ATTEMPTS):
+        try:
+            fitted = sx.fit(wide, rows.x, rows.y, learning_rate=rate, **settings)
+            break
+        except sx.DivergedError as error:
+            if attempt == ATTEMPTS - 1:
+                if len(error.result.history["objective"]) == 0:
+                    raise
+                warnings.warn(f"{error} The last good model is used.", stacklevel=4)
+                fitted = error.result
+                break
+            rate /= 10
+    return fitted._replace(net=_cut(fitted.net, columns))
+
+
+ATTEMPTS = 3
+
+
+def outputs(net: sx.Net, x: np.ndarray) -> np.ndarray:
+    """The outputs for all rows, in double precision."""
+    wide = _widened(net)
+    x = filled(x, wide.lift.weight.shape[1], axis=1)  # pyright: ignore
+    chunk = LEAST_ROWS if len(x) <= 4 * LEAST_ROWS else 16 * LEAST_ROWS
+    parts = []
+    for start in range(0, len(x), chunk):
+        part = x[start : start + chunk]
+        values = jnp.asarray(filled(part, chunk), jnp.result_type(float))
+        parts.append(np.asarray(_apply(wide, values), np.float64)[: len(part)])
+    return np.concatenate(parts)
+
+
+@eqx.filter_jit
+def _apply(net: sx.Net, x: Array) -> Array:
+    return net(x)
+
+
+@eqx.filter_jit
+def _measure(net: sx.Net) -> tuple[Array, Array]:
+    return sx.penalty(net), sx.complexity(net)
+
+
+def measures(net: sx.Net) -> tuple[float, float]:
+    """Penalty and complexity."""
+    penalty, complexity = _measure(_widened(net))
+    return float(penalty), float(complexity)
+
+
+def _widened(net: sx.Net) -> sx.Net:
+    weight = np.asarray(net.lift.weight)  # pyright: ignore
+    size = power_of_two(weight.shape[1], LEAST_COLUMNS)
+    return _with_lift(net, filled(weight, size, axis=1))
+
+
+def _cut(net: sx.Net, columns: int) -> sx.Net:
+    return _with_lift(net, np.asarray(net.lift.weight)[:, :columns])  # pyright: ignore
+
+
+def _with_lift(net: sx.Net, weight: np.ndarray) -> sx.Net:
+    return eqx.tree_at(lambda n: n.lift.weight, net, jnp.asarray(weight))
+
+
+def _widened_rows(rows: Rows, least: int) -> Rows:
+    size = power_of_two(len(rows.x), least)
+    columns = power_of_two(rows.x.shape[1], LEAST_COLUMNS)
+    x, y, weight = (filled(part, size) for part in rows)
+    return Rows(filled(x, columns, axis=1), y, weight)
