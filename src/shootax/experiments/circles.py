@@ -58,6 +58,7 @@ RECIPES: dict[str, dict[str, Any]] = {
         "momentum": 0.1,
         "momentum_by_particles": False,
         "hidden": 0.5,
+        "lift_unit": 1.0,
         "frozen_epochs": 0,
     },
 }

@@ -73,19 +73,20 @@ def make_net(
 
 def training_options(configuration: Configuration, options: Mapping[str, Any]) -> dict[str, Any]:
     """The part of a recipe that `fit` wants to know."""
-    freeze, units = None, None
+    freeze, units = None, {}
+    if options["lift_unit"] != 1:
+        units["lift"] = options["lift_unit"]
     if with_particles(configuration):
         if options["frozen_epochs"]:
             freeze = {"visible-positions": options["frozen_epochs"]}
         if options["momentum_by_particles"]:
-            units = {"momenta": _unit(configuration, options)}
-    rates = options["learning_rate"]
+            units["momenta"] = _unit(configuration, options)
     return {
-        "learning_rate": rates,
+        "learning_rate": options["learning_rate"],
         "schedule": schedule(options["schedule"]),
         "clip": options["clip"],
         "freeze": freeze,
-        "units": units,
+        "units": units or None,
     }
 
 
