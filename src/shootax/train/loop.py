@@ -38,7 +38,9 @@ def run_epochs(
         new, report = run_epoch(progress, frame, data, validation, settings, recipe)
         alive = progress.alive & is_good(report)
         kept = jax.tree.map(lambda a, b: jnp.where(alive, a, b), new, progress)
-        written = jax.tree.map(lambda all_, one: all_.at[i].set(one.astype(all_.dtype)), reports, report)
+        written = jax.tree.map(
+            lambda all_, one: all_.at[i].set(one.astype(all_.dtype)), reports, report
+        )
         return kept._replace(alive=alive), written
 
     each = jnp.zeros((MOST, -(-row_count(data) // recipe.batch_size)))
@@ -57,7 +59,7 @@ def is_good(report: Any) -> Any:
 def program(mapped: bool, parameters: int) -> Callable[..., tuple[Progress, Report]]:
     """The compiled `run_epochs` for models with so many parameters, mapped over nets or not."""
     options = compiler_options(parameters)
-    wanted = {} if options is None else {"compiler_options": options}
+    wanted: Any = {} if options is None else {"compiler_options": options}
     axes = (None, eqx.if_array(0), None, None, None, None, None)
     run = eqx.filter_vmap(run_epochs, in_axes=axes) if mapped else run_epochs
     return eqx.filter_jit(run, **wanted)
