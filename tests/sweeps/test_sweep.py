@@ -114,7 +114,7 @@ def test_results(whole):
 
 def test_one_that_diverges_is_recorded_and_the_others_go_on(whole, tmp_path):
     base, _ = whole
-    wild = settings(epochs=30, learning_rate=1e9, schedule={"kind": "constant"})
+    wild = settings(epochs=30, learning_rate=1e9)
     runs = finish(wild, tmp_path / "out", base / "cache")
     assert [run["status"] for run in runs] == ["diverged"] * 4
     assert all("Training diverged in epoch" in run["reason"] for run in runs)
