@@ -3,15 +3,15 @@
 import json
 
 import pytest
-
-import shootax as sx
 from test_commands import run
 
-ENTRIES = (
-    "experiment preset formulation inflation particles seed parameters test_mse penalty "
-    "complexity_log2_frobenius complexity_log2_nuclear complexity_log2_spectral hamiltonian_drift "
-    "seconds status"
-).split()
+import shootax as sx
+
+ENTRIES = [
+    *("experiment", "preset", "formulation", "inflation", "particles", "seed", "parameters"),
+    *("test_mse", "penalty", "complexity_log2_frobenius", "complexity_log2_nuclear"),
+    *("complexity_log2_spectral", "hamiltonian_drift", "seconds", "status"),
+]
 
 
 def reproduced(tmp_path, name, *arguments):

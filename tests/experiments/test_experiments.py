@@ -116,6 +116,4 @@ def test_a_seed_alone_and_among_others(standard_promotion):
     configuration = Configuration("dynamic-particles", 4, 5)
     (alone,) = experiment.train(settings, configuration, [3])
     among = experiment.train(settings, configuration, [1, 3, 2])[1]
-    np.testing.assert_allclose(
-        alone.history["objective"], among.history["objective"], rtol=1e-9
-    )
+    np.testing.assert_allclose(alone.history["objective"], among.history["objective"], rtol=1e-9)

@@ -9,6 +9,8 @@ import subprocess
 import sys
 import time
 
+import equinox as eqx
+import jax
 import numpy as np
 import pytest
 from safetensors.numpy import load_file
@@ -58,7 +60,7 @@ def wait_for(condition, process, seconds=300):
 
 
 def without_seconds(runs):
-    return [{key: value for key, value in run.items() if key != "seconds"} for run in runs]
+    return [{key: value for key, value in run.items() if "seconds" not in key} for run in runs]
 
 
 @pytest.fixture(scope="module")
@@ -94,10 +96,11 @@ def test_killed_in_the_middle_of_a_sweep_and_of_a_run(whole, tmp_path):
 def test_results(whole):
     base, runs = whole
     assert [run["status"] for run in runs] == ["ok"] * 4
-    assert [(run["inflation"], run["seed"]) for run in runs] == [(3, 0), (3, 1), (2, 0), (2, 1)]
+    assert [(run["inflation"], run["seed"]) for run in runs] == [(2, 0), (2, 1), (3, 0), (3, 1)]
     x = np.linspace(-1.5, 1.5, 1000)[:, None]
     for run in runs:
         net = sx.load(base / "out" / run["model"])
+        net = jax.tree.map(lambda leaf: leaf.astype(float) if eqx.is_array(leaf) else leaf, net)
         error = np.mean((np.asarray(net(x)) - (x**2 + 3 / (1 + x**2))) ** 2)
         np.testing.assert_allclose(run["test_mse"], error, rtol=1e-4)
         np.testing.assert_allclose(run["penalty"], sx.penalty(net), rtol=1e-5)
@@ -111,7 +114,7 @@ def test_results(whole):
 
 def test_one_that_diverges_is_recorded_and_the_others_go_on(whole, tmp_path):
     base, _ = whole
-    wild = settings(epochs=30, learning_rate=1e9, schedule={"kind": "constant"})
+    wild = settings(epochs=30, learning_rate=1e9)
     runs = finish(wild, tmp_path / "out", base / "cache")
     assert [run["status"] for run in runs] == ["diverged"] * 4
     assert all("Training diverged in epoch" in run["reason"] for run in runs)
@@ -122,7 +125,7 @@ def test_one_that_diverges_is_recorded_and_the_others_go_on(whole, tmp_path):
 def test_a_worker_that_is_killed_takes_only_its_group_along(whole, tmp_path):
     base, expected = whole
     out = tmp_path / "out"
-    first, second = planned(EXPERIMENT, settings())
+    first, _ = planned(EXPERIMENT, settings())
     process = start(settings(), out, base / "cache")
     wait_for(lambda: Store(out).checkpoint(first).exists(), process)
     (worker,) = pathlib.Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()

@@ -32,10 +32,10 @@ def with_particles(configuration: Configuration) -> bool:
 def configurations(settings: Settings, **more: Any) -> list[Configuration]:
     """Every formulation with every inflation factor and, where it has them, number of particles.
 
-    Larger models come first, so that no process is left with a long one at the end.
+    Small models come first, so that there is soon something to look at.
     """
     out = []
-    for inflation in sorted(settings.inflations, reverse=True):
+    for inflation in sorted(settings.inflations):
         for name in settings.formulations:
             counts = settings.particles if name.endswith("-particles") else (None,)
             out.extend(Configuration(name, inflation, count, more) for count in counts)
@@ -59,7 +59,10 @@ def make_net(
     field = UpDown(dim, configuration.inflation)
     drawn: dict[str, Any] = {}
     if with_particles(configuration):
-        drawn = {"position": position, "momentum": options["momentum"] * _unit(configuration, options)}
+        drawn = {
+            "position": position,
+            "momentum": options["momentum"] * _unit(configuration, options),
+        }
     control = formulation(
         configuration.formulation,
         field,
@@ -79,7 +82,7 @@ def training_options(configuration: Configuration, options: Mapping[str, Any]) -
     if with_particles(configuration):
         if options["frozen_epochs"]:
             freeze = {"visible-positions": options["frozen_epochs"]}
-        if options["momentum_by_particles"]:
+        if _unit(configuration, options) != 1:
             units["momenta"] = _unit(configuration, options)
     return {
         "learning_rate": options["learning_rate"],
@@ -92,8 +95,6 @@ def training_options(configuration: Configuration, options: Mapping[str, Any]) -
 
 def _unit(configuration: Configuration, options: Mapping[str, Any]) -> float:
     return 1 / (configuration.particles or 1) if options["momentum_by_particles"] else 1.0
-
-
 
 
 def group_size(make: Callable[[], Net], rows: int) -> int:

@@ -112,7 +112,9 @@ def _title(results: Results) -> str:
 
 
 def _nets(results: Results, runs: dict[Any, Run]) -> dict[Any, Any]:
-    missing = [run["model"] for run in runs.values() if not (results.folder / run["model"]).exists()]
+    missing = [
+        run["model"] for run in runs.values() if not (results.folder / run["model"]).exists()
+    ]
     if missing:
         raise FileNotFoundError(f"the models {', '.join(missing)} are not in {results.folder}.")
     return {key: results.net(run) for key, run in runs.items()}
