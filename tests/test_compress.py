@@ -29,7 +29,7 @@ def static():
     control = eqx.tree_at(lambda c: c.theta, sx.Static(field, key=KEY), theta)
     net = sx.Net(field, control, integrator=sx.RK4(3), key=KEY)
     with jax.numpy_dtype_promotion("standard"):
-        return net, sx.compress(net, particles=(1, 2), starts=2, iterations=150)
+        return net, sx.compress(net, particles=(1, 2), starts=3, iterations=300)
 
 
 def test_static_weights_of_rank_two_need_two_particles(static):

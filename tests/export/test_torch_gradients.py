@@ -19,7 +19,7 @@ torch = pytest.importorskip("torch")
 CASES = {
     "updown": (lambda: sx.UpDown(2, 3), "dynamic-particles", ()),
     "softplus": (lambda: sx.UpDown(2, 2, activation="softplus"), "static-direct", pytest.mark.slow),
-    "gelu": (lambda: sx.Affine(3, activation="gelu"), "dynamic-direct", ()),
+    "gelu": (lambda: sx.Affine(3, activation="gelu"), "dynamic-direct", pytest.mark.slow),
     "conv": (lambda: sx.ConvUpDown(1, (3, 3), 2), "static-direct", pytest.mark.slow),
     "hidden": (lambda: sx.SingleHiddenLayer(2, 3), "dynamic-direct", pytest.mark.slow),
     "tree": (Pendulum, "static-particles", pytest.mark.slow),

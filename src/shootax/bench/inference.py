@@ -1,12 +1,17 @@
 """Prediction: the particles integrated once, or again with each batch."""
 
 import dataclasses
-from collections.abc import Iterator
+import importlib.util
+import os
+import pathlib
+import tempfile
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 import shootax as sx
 from shootax.bench import ours
@@ -14,40 +19,81 @@ from shootax.bench.cases import CASES, start
 from shootax.bench.settings import Settings, row
 from shootax.bench.timing import race
 
-ROWS = 1000
-PARTICLES = (25, 100, 400)
+ROWS = (1000, 100, 10, 1)
+PARTICLES = (25, 400)
+FEWER_STEPS = 5
 
 
 def rows(settings: Settings) -> Iterator[dict[str, Any]]:
-    """For several numbers of particles the time per row of a batch of 1000, baked and live."""
-    runners, field = {}, CASES["rotating-mnist"]
+    """Time per row, baked and with the particles run again in each batch.
+
+    First the block as it is, in batches of several sizes; then with other numbers of particles, and
+    with fewer steps for the data, where the outputs are no longer the same: the row has the error.
+    """
+    block = CASES["rotating-mnist"]
+    for batch in ROWS:
+        yield from _compared(settings, block.particles, batch, full=batch == max(ROWS))
     for count in PARTICLES:
-        case = dataclasses.replace(field, particles=count, batch=ROWS, nodes=False)
-        begin = start(case)
-        live = ours.net(case, begin)
-        x = jnp.asarray(begin.x)
-        for name, model in (("live", live), ("baked", sx.bake(live))):
-            runners[f"{name} {count}"] = _runner(model, x)
-    yield {"progress": "baked and live prediction"}
+        yield from _compared(settings, count, max(ROWS), full=False)
+
+
+def _compared(
+    settings: Settings, particles: int, batch: int, full: bool
+) -> Iterator[dict[str, Any]]:
+    case = dataclasses.replace(
+        CASES["rotating-mnist"], particles=particles, batch=batch, nodes=False
+    )
+    begin = start(case)
+    live, x = ours.net(case, begin), jnp.asarray(begin.x)
+    baked = {"baked": sx.bake(live)}
+    if full:
+        coarse = sx.bake(live, integrator=sx.RK4(FEWER_STEPS))
+        baked[f"baked, {FEWER_STEPS} steps instead of {case.steps}"] = coarse
+    runners = {"live": _runner(live, x)}
+    runners |= {name: _runner(model, x) for name, model in baked.items()}
+    gaps = {name: float(jnp.max(jnp.abs(model(x) - live(x)))) for name, model in baked.items()}
+    session = _onnx(baked["baked"], np.asarray(x), settings.threads) if full else None
+    if session is not None:
+        runners["baked, onnxruntime"] = session
+        gaps["baked, onnxruntime"] = float(np.max(np.abs(session() - np.asarray(live(x)))))
+    yield {"progress": f"prediction, {particles} particles, {batch} rows"}
     times = race(runners, seconds=settings.seconds)
-    for count in PARTICLES:
-        baked, live = times[f"baked {count}"], times[f"live {count}"]
+    for name, gap in gaps.items():
+        mine = times[name]
         yield row(
             "inference",
-            f"rotating-mnist, {count} particles",
+            f"{name}, {particles} particles, {batch} rows",
             "particles with each batch",
-            ratio=live.median / baked.median,
-            particles=count,
-            rows=ROWS,
-            ours_row_us=1e6 * baked.median / ROWS,
-            rival_row_us=1e6 * live.median / ROWS,
+            ratio=times["live"].median / mine.median,
+            particles=particles,
+            rows=batch,
+            error=gap,
+            ours_row_us=1e6 * mine.median / batch,
+            rival_row_us=1e6 * times["live"].median / batch,
             threads=settings.threads,
-            **baked.entries("ours"),
-            **live.entries("rival"),
+            **mine.entries("ours"),
+            **times["live"].entries("rival"),
         )
 
 
-def _runner(model: sx.Net, x: jax.Array):
+def _runner(model: sx.Net, x: jax.Array) -> Callable[[], Any]:
     arrays, static = eqx.partition(model, eqx.is_array)
     apply = jax.jit(lambda arrays, x: eqx.combine(arrays, static)(x))
     return lambda: jax.block_until_ready(apply(arrays, x))
+
+
+def _onnx(model: sx.Net, x: np.ndarray, threads: int) -> Callable[[], Any] | None:
+    """The exported model in onnxruntime, if that is installed."""
+    if any(importlib.util.find_spec(name) is None for name in ("onnx", "onnxruntime")):
+        return None
+    import onnxruntime
+
+    with tempfile.TemporaryDirectory() as folder:
+        path = pathlib.Path(folder) / "net.onnx"
+        sx.export(model, path, to="onnx")
+        options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads = threads
+        session = onnxruntime.InferenceSession(
+            os.fspath(path), options, providers=["CPUExecutionProvider"]
+        )
+    return lambda: session.run(None, {"x": x})[0]

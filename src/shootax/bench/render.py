@@ -116,15 +116,16 @@ def _seeds(rows: Sequence[Row]) -> str:
 
 
 def _inference(rows: Sequence[Row]) -> str:
-    heading = ["particles", "baked, µs per row", "with particles, µs per row", "ratio"]
+    heading = ["plain network", "µs per row", "with particles, µs per row", "ratio", "difference"]
     lines = [
         [
-            str(row["particles"]),
+            row["case"],
             *(_number(row[k]) for k in ("ours_row_us", "rival_row_us", "ratio")),
+            f"{row['error']:.0e}",
         ]
         for row in rows
     ]
-    return _table(f"Prediction, {rows[0]['rows']} rows of the rotating-MNIST block", heading, lines)
+    return _table("Prediction, the rotating-MNIST block", heading, lines)
 
 
 def _automatic(rows: Sequence[Row]) -> str:

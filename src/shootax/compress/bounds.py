@@ -30,8 +30,8 @@ def least_error(
     - `weights`: of these moments, in the error $Σ_i w_i R(θ_i - \\hat θ_i) / Σ_i w_i R(θ_i)$.
     - `particles`: their number $K$.
     """
-    named = isinstance(field, AbstractBlockField) and isinstance(penalty, Quadratic)
-    if not named or any(isinstance(weight, SPDMatrix) for _, weight in penalty.weights):
+    matrices = any(isinstance(weight, SPDMatrix) for _, weight in penalty.weights)
+    if not isinstance(field, AbstractBlockField) or matrices:
         return 0.0
     scaled = {
         name: np.sqrt(float(penalty.weight(name))) * np.asarray(value, np.float64)  # pyright: ignore

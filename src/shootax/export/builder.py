@@ -70,12 +70,13 @@ class Builder:
     def _foldable(self, inputs: Sequence[Value], shape: Shape) -> bool:
         if not inputs or any(isinstance(size, Dim) for size in shape):
             return False
-        known = [v.data for v in inputs if v.known or (self.freeze and v.data is not None)]
-        fixed = len(known) == len(inputs)
-        grown = int(np.prod(shape)) > max(
-            LARGE, *(np.size(data) for data in known if data is not None), 0
-        )  # pyright: ignore
-        return fixed and not (grown and len(inputs) == 1)
+        known: list[Any] = [
+            v.data for v in inputs if v.known or (self.freeze and v.data is not None)
+        ]
+        if len(known) < len(inputs):
+            return False
+        made = int(np.prod([int(size) for size in shape if isinstance(size, int)]))
+        return len(inputs) > 1 or made <= max(LARGE, np.size(known[0]))
 
     def _slim(self, inputs: tuple[Value, ...], shape: Shape) -> tuple[Value, ...]:
         """Operands as they were before broadcasting, where the others have the full shape."""
@@ -90,8 +91,8 @@ class Builder:
 
     def _scalar(self, value: Value) -> Value:
         """A known single number without axes."""
-        if value.known and value.shape and np.size(value.data) == 1:
-            return self.constant(np.reshape(value.data, ()))  # pyright: ignore
+        if value.known and value.shape and value.data is not None and value.data.size == 1:
+            return self.constant(value.data.reshape(()))
         return value
 
     def _lookup(self, key: Any) -> Value | None:

@@ -184,23 +184,35 @@ def _difference(full: int | Dim, size: int | Dim) -> int:
 
 
 def _gather(b: Builder, v: list[Value], params: dict, shape: Shape, dtype: str) -> Value:
-    """Only what is a slice in disguise: one start, known, whole or single entries elsewhere."""
+    """What is slices in disguise: one known start, or a known list of entries of one axis."""
     numbers, array, index = params["dimension_numbers"], v[0], v[1]
-    plain = index.known and index.data is not None and index.data.ndim == 1
-    if not plain or numbers.operand_batching_dims:
-        raise ValueError(
-            "Picking entries by an array of indices (gather) cannot be exported. Use slices, or "
-            "indices that are known when the model is traced."
-        )
-    starts: list[Any] = [0] * len(array.shape)
-    for axis, place in zip(numbers.start_index_map, index.data, strict=True):  # pyright: ignore
-        starts[axis] = int(place)
     sizes = [dim(size) for size in params["slice_sizes"]]
+    if index.known and not numbers.operand_batching_dims:
+        places = np.asarray(index.data)
+        if places.ndim == 1:
+            return reshaped(b, _block(b, array, numbers.start_index_map, places, sizes), shape)
+        axes = numbers.start_index_map
+        others = tuple(axis for axis in range(len(shape)) if axis not in axes)
+        listed = places.ndim == 2 and len(axes) == 1 and numbers.collapsed_slice_dims == axes
+        if listed and numbers.offset_dims == others:
+            parts = [_block(b, array, axes, place, sizes) for place in places]
+            return b.op("concatenate", *parts, shape=shape, dtype=dtype, axis=int(axes[0]))
+    raise ValueError(
+        "Picking entries by an array of indices (gather) cannot be exported. Use slices, or "
+        "indices that are known when the model is traced."
+    )
+
+
+def _block(b: Builder, array: Value, axes: Any, place: np.ndarray, sizes: list) -> Value:
+    """The part of an array that starts at `place` along the `axes`."""
+    starts: list[Any] = [0] * len(array.shape)
+    for axis, start in zip(axes, place, strict=True):
+        starts[axis] = int(start)
     stops = [
-        full if size == full else start + size  # pyright: ignore[reportOperatorIssue]
+        full if size == full else start + size
         for start, size, full in zip(starts, sizes, array.shape, strict=True)
     ]
-    return reshaped(b, cut(b, array, starts, stops), shape)
+    return cut(b, array, starts, stops)
 
 
 def _pad(b: Builder, v: list[Value], params: dict, shape: Shape, dtype: str) -> Value:

@@ -43,7 +43,7 @@ def load(path):
         given = {name: np.asarray(x, t) for x, (name, t) in zip(inputs, program["inputs"])}
         values = {**file, **given}
         run(program["items"], values, len(inputs[0]))
-        outputs = tuple(values[name] for name in program["outputs"])
-        return outputs if len(outputs) > 1 else outputs[0]
+        outputs = [values[name] for name in program["outputs"]]
+        return outputs[0] if len(outputs) == 1 else tuple(outputs)
 
     return model

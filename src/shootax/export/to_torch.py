@@ -162,6 +162,7 @@ class _Writer:
     def __init__(self, graph: Graph):
         self.lines: list[str] = []
         self.first = graph.inputs[0].name.replace(".", "_")
+        self.counters: set[Value] = set()
         for item in graph.items:
             self.item(item, "        ")
 
@@ -178,6 +179,7 @@ class _Writer:
         if isinstance(item, Op):
             self.lines.append(f"{indent}{self.name(item.out)} = {self.expression(item)}")
             return
+        self.counters.add(item.counter)
         stacks = [f"{self.name(value)}_rows" for value in item.stacked]
         for name in stacks:
             self.lines.append(f"{indent}{name} = []")
@@ -247,7 +249,8 @@ class _Writer:
 
     def _tensor(self, value: Value, name: str) -> str:
         """A number as a tensor on the device of the input."""
-        if value.data is None or value.weight or value.shape:
+        number = value in self.counters or (value.known and not value.shape)
+        if not number:
             return name
         return f"torch.tensor({name}, dtype=torch.{value.dtype}, device={self.first}.device)"
 
