@@ -52,7 +52,8 @@ def fit(
     - `freeze`: names of parts and for how many first epochs they are held still (`None`: always),
         as in `{"positions": 50, "lift": None}`.
     - `clip`: an upper limit for the norm of the gradient.
-    - `validation`: a fraction of the samples to hold out, or `(x, y)`, or `(x, y, weights)`.
+    - `validation`: a fraction of the samples to hold out, or `(x, y)`, `(x, y, weights)` or, where
+        each sample has its own times, `(x, y, weights, times)`.
     - `times`: when the net is asked for trajectories: `(times,)` for all samples, or
         `(samples, times)` for each its own. Targets then have a time axis after the first.
     - `weights`: of the samples, in the mean loss.

@@ -29,12 +29,18 @@ def prepare(
     if validation is None:
         return data, None, shared
     if isinstance(validation, tuple):
-        if len(validation) not in (2, 3):
+        if len(validation) not in (2, 3, 4):
             raise ValueError(
-                f"validation must be (x, y) or (x, y, weights), got {len(validation)} things."
+                "validation must be (x, y), (x, y, weights) or (x, y, weights, times), got "
+                f"{len(validation)} things."
             )
-        x, y, *rest = validation
-        return data, _data(x, y, *(rest or (None,)), None, "validation "), shared
+        x, y, held_weights, held_times = (*validation, None, None)[:4]
+        if each != (held_times is not None):
+            raise ValueError(
+                "With times for each sample, give the validation split as a fraction, or with times "
+                "of its own, (x, y, weights, times); and only then."
+            )
+        return data, _data(x, y, held_weights, held_times, "validation "), shared
     rows = len(data.weight)
     held = round(rows * float(validation))
     if not 0 < validation < 1 or not 0 < held < rows:
