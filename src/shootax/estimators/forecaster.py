@@ -177,7 +177,7 @@ class ShootingForecaster(AbstractShooting):
     def _roll(self, past: Sequences, at: np.ndarray) -> np.ndarray:
         """Scaled forecasts, piece by piece, each from the end of the one before."""
         length = min(self.horizon * self.step_, self.span_)
-        steps = max(int(round(length / self.step_)), 1)
+        steps = max(round(length / self.step_), 1)
         grid = self.step_ * np.arange(1, steps + 1)
         slack = 1e-9 * self.step_
         out = np.empty((*at.shape, self.n_features_in_))
@@ -198,7 +198,9 @@ class ShootingForecaster(AbstractShooting):
             out[inside] = values[:, : at.shape[1]][inside]
             if final:
                 return out
-            scaled = windows.appended(scaled, values[:, at.shape[1] :], self.step_).last(self.history)
+            scaled = windows.appended(scaled, values[:, at.shape[1] :], self.step_).last(
+                self.history
+            )
             inputs, begin = self._features(scaled), begin + grid[-1]
 
     def _checked_past(self, X: Any, times: Any, mask: Any) -> Sequences:

@@ -33,7 +33,9 @@ def checked(X: Any, times: Any, mask: Any) -> Sequences:
             f"{values.shape}. Use X[None] for one sequence, X[..., None] for one feature."
         )
     if np.isinf(values).any():
-        raise ValueError("Sequences must be finite, or NaN where an entry is missing; got infinity.")
+        raise ValueError(
+            "Sequences must be finite, or NaN where an entry is missing; got infinity."
+        )
     observed = ~np.isnan(values)
     if mask is not None:
         mask = np.asarray(mask, bool)
