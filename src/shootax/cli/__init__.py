@@ -13,5 +13,7 @@ def main() -> None:
         )
     try:
         app()
+    except ImportError as error:
+        sys.exit(f"This command needs more packages ({error}): pip install 'shootax[cli,tables]'")
     except (ValueError, RuntimeError, OSError) as error:
         sys.exit(f"shootax: {error}")

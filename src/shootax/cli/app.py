@@ -188,3 +188,68 @@ def compress(
     from shootax.cli import compress as command
 
     command.run(model, out, tolerance, particles, starts, iterations, seed, json)
+
+
+@app.command()
+def fit(
+    data: Annotated[pathlib.Path, typer.Argument(help="A table, CSV or Parquet.")],
+    target: Annotated[str, typer.Option(help="The column to predict.")],
+    out: Annotated[pathlib.Path, typer.Option(help="File for the model.")] = pathlib.Path(
+        "model.safetensors"
+    ),
+    task: Annotated[
+        str, typer.Option(help="`regression` or `classification`; `auto`: text is classes.")
+    ] = "auto",
+    ignore: Annotated[
+        list[str] | None, typer.Option(help="A column to leave out; may be given again.")
+    ] = None,
+    categorical: Annotated[
+        list[str] | None, typer.Option(help="A column of numbers that are names; again for more.")
+    ] = None,
+    weight: Annotated[str | None, typer.Option(help="The column with weights of rows.")] = None,
+    particles: Annotated[int | None, typer.Option(help="Particles.", min=1)] = None,
+    penalty_weight: Annotated[float | None, typer.Option(help="Of ∫R dt.", min=0)] = None,
+    epochs: Annotated[int | None, typer.Option(help="At most so many epochs.", min=1)] = None,
+    seed: Annotated[int, typer.Option(help="Seed of start, split and batches.")] = 0,
+) -> None:
+    """Fit a model to a table. Rows with missing inputs are used; text columns are categories."""
+    from shootax.cli import fit as command
+
+    chosen = {"particles": particles, "penalty_weight": penalty_weight, "max_iter": epochs}
+    options = {name: value for name, value in chosen.items() if value is not None}
+    command.run(
+        data,
+        target,
+        out,
+        task=task,
+        ignore=ignore or [],
+        categorical=categorical or [],
+        weight=weight,
+        options={**options, "random_state": seed},
+    )
+
+
+@app.command()
+def predict(
+    model: Annotated[pathlib.Path, typer.Argument(help="A file written by `shootax fit`.")],
+    data: Annotated[pathlib.Path, typer.Argument(help="A table with the same columns.")],
+    out: Annotated[
+        pathlib.Path | None, typer.Option(help="File for the predictions, CSV or Parquet.")
+    ] = None,
+    keep: Annotated[bool, typer.Option(help="Put them beside the columns of the table.")] = False,
+) -> None:
+    """Predict for a new table; without --out the predictions are printed as CSV."""
+    from shootax.cli import predict as command
+
+    command.run(model, data, out, keep)
+
+
+@app.command()
+def info(
+    model: Annotated[pathlib.Path, typer.Argument(help="A model file.")],
+    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Print what a model file holds: kind, counts, energy, complexity, how it was trained."""
+    from shootax.cli import info as command
+
+    command.run(model, json)

@@ -1,19 +1,26 @@
 """Rows of a table on their way into training: merged, split, and filled up to a common size."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+import jax
 import numpy as np
 
 
 class Rows(NamedTuple):
-    """Inputs, targets and weights."""
+    """Inputs, targets, weights, and, for rows that are asked for trajectories, times."""
 
     x: np.ndarray
-    y: np.ndarray
+    y: Any
     weight: np.ndarray
+    times: np.ndarray | None = None
 
     def take(self, index: np.ndarray) -> "Rows":
-        return Rows(*(part[index] for part in self))
+        return jax.tree.map(lambda part: part[index], self)
+
+    def filled(self, rows: int, columns: int) -> "Rows":
+        """With zeros after all rows, and after all columns of the inputs."""
+        longer = jax.tree.map(lambda part: filled(part, rows), self)
+        return longer._replace(x=filled(longer.x, columns, axis=1))
 
 
 def merged(x: np.ndarray, y: np.ndarray, weight: np.ndarray) -> Rows:

@@ -17,7 +17,7 @@ import shootax as sx
 from shootax.estimators.rows import Rows, filled, power_of_two
 from shootax.train.losses import Loss
 
-LEAST_ROWS, LEAST_HELD_OUT, LEAST_COLUMNS = 256, 64, 16
+LEAST_ROWS, LEAST_HELD_OUT, LEAST_COLUMNS = 256, 64, 32
 
 
 class Options(NamedTuple):
@@ -54,8 +54,9 @@ def train(
         "weight_decay": {name: options.weight_decay for name in ("lift.weight", "readout.weight")},
         "clip": 10.0,
         "patience": options.patience,
-        "validation": None if options.patience is None else tuple(watched),
+        "validation": None if options.patience is None else _as_validation(watched),
         "weights": rows.weight,
+        "times": rows.times,
         "seed": options.seed,
         "progress": False,
     }
@@ -78,22 +79,23 @@ def train(
 ATTEMPTS = 3
 
 
-def outputs(net: sx.Net, x: np.ndarray) -> np.ndarray:
-    """The outputs for all rows, in double precision."""
+def outputs(net: sx.Net, x: np.ndarray, times: np.ndarray | None = None) -> np.ndarray:
+    """The outputs for all rows, at the end or at each row's times, in double precision."""
     wide = _widened(net)
     x = filled(x, wide.lift.weight.shape[1], axis=1)  # pyright: ignore
     chunk = LEAST_ROWS if len(x) <= 4 * LEAST_ROWS else 16 * LEAST_ROWS
     parts = []
     for start in range(0, len(x), chunk):
-        part = x[start : start + chunk]
-        values = jnp.asarray(filled(part, chunk), jnp.result_type(float))
-        parts.append(np.asarray(_apply(wide, values), np.float64)[: len(part)])
+        some = slice(start, start + chunk)
+        now = jnp.asarray(filled(x[some], chunk), jnp.result_type(float))
+        when = times if times is None else jnp.asarray(filled(times[some], chunk), now.dtype)
+        parts.append(np.asarray(_apply(wide, now, when), np.float64)[: len(x[some])])
     return np.concatenate(parts)
 
 
 @eqx.filter_jit
-def _apply(net: sx.Net, x: Array) -> Array:
-    return net(x)
+def _apply(net: sx.Net, x: Array, times: Array | None) -> Array:
+    return net(x, times)
 
 
 @eqx.filter_jit
@@ -122,7 +124,9 @@ def _with_lift(net: sx.Net, weight: np.ndarray) -> sx.Net:
 
 
 def _widened_rows(rows: Rows, least: int) -> Rows:
-    size = power_of_two(len(rows.x), least)
     columns = power_of_two(rows.x.shape[1], LEAST_COLUMNS)
-    x, y, weight = (filled(part, size) for part in rows)
-    return Rows(filled(x, columns, axis=1), y, weight)
+    return rows.filled(power_of_two(len(rows.x), least), columns)
+
+
+def _as_validation(rows: Rows) -> tuple:
+    return (rows.x, rows.y, rows.weight, *(() if rows.times is None else (rows.times,)))

@@ -75,8 +75,6 @@ def make_problem(
         patience = checks.positive_integer(patience, "patience")
     data, held_out, shared = prepare(x, y, weights, times, validation, split_seed)
     if np.ndim(times) == 2:
-        if isinstance(validation, tuple):
-            raise ValueError("With times for each sample, give the validation split as a fraction.")
         # Inside an epoch times are traced, so the model looks at them here.
         eqx.filter_eval_shape(lambda x: net(x, times), jax.tree.map(as_floats, x))
     recipe = Recipe(

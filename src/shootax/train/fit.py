@@ -61,7 +61,8 @@ def fit(
     - `units`: names of parts and the unit that they are trained in, as in `{"momenta": 0.1}`: the
         optimizer sees the numbers divided by it, so that Adam's steps are that much smaller.
     - `clip`: an upper limit for the norm of the gradient.
-    - `validation`: a fraction of the samples to hold out, or `(x, y)`, or `(x, y, weights)`.
+    - `validation`: a fraction of the samples to hold out, or `(x, y)`, `(x, y, weights)` or, where
+        each sample has its own times, `(x, y, weights, times)`.
     - `times`: when the net is asked for trajectories: `(times,)` for all samples, or
         `(samples, times)` for each its own. Targets then have a time axis after the first.
     - `weights`: of the samples, in the mean loss.

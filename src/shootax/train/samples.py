@@ -61,12 +61,12 @@ def prepare(
             )
         if validation is not None and not isinstance(validation, tuple):
             raise ValueError("With a sampler, give the validation data as a pair (x, y).")
-        return x, None if validation is None else _given(validation), shared
+        return x, None if validation is None else _given(validation, False), shared
     data = _data(x, y, weights, times if each else None, "")
     if validation is None:
         return data, None, shared
     if isinstance(validation, tuple):
-        return data, _given(validation), shared
+        return data, _given(validation, each), shared
     rows = len(data.weight)
     held = round(rows * float(validation))
     if not 0 < validation < 1 or not 0 < held < rows:
@@ -80,14 +80,20 @@ def prepare(
     return kept, out, shared
 
 
-def _given(validation: tuple) -> Data:
-    """Held-out data that the user chose."""
-    if len(validation) not in (2, 3):
+def _given(validation: tuple, each: bool) -> Data:
+    """Held-out data that the user chose; `each` says whether samples have their own times."""
+    if len(validation) not in (2, 3, 4):
         raise ValueError(
-            f"validation must be (x, y) or (x, y, weights), got {len(validation)} things."
+            "validation must be (x, y), (x, y, weights) or (x, y, weights, times), got "
+            f"{len(validation)} things."
         )
-    x, y, *rest = validation
-    return _data(x, y, rest[0] if rest else None, None, "validation ")
+    x, y, weights, times = (*validation, None, None)[:4]
+    if each != (times is not None):
+        raise ValueError(
+            "With times for each sample, give the validation split as a fraction, or with times "
+            "of its own, (x, y, weights, times); and only then."
+        )
+    return _data(x, y, weights, times, "validation ")
 
 
 def _data(x: Any, y: Any, weights: Any, times: Any, what: str) -> Data:

@@ -17,7 +17,9 @@ class Best(NamedTuple):
 
 def unknown(parameters: PyTree) -> Best:
     """Before the first epoch, anything will be better."""
-    return Best(parameters, jnp.full((), jnp.inf), jnp.zeros((), int))
+    # With a dtype of its own, as it has later: a program is compiled for each kind of infinity.
+    infinity = jnp.full((), jnp.inf, jnp.result_type(float))
+    return Best(parameters, infinity, jnp.zeros((), int))
 
 
 def observe(best: Best, parameters: PyTree, loss: Array) -> Best:

@@ -1,0 +1,81 @@
+"""What is in a model file."""
+
+import json
+import pathlib
+from typing import Any
+
+from rich.box import SIMPLE
+from rich.console import Console
+from rich.table import Table
+
+import shootax as sx
+from shootax.cli.tables import show
+
+
+def describe(path: pathlib.Path) -> dict[str, Any]:
+    """All that a file says of its model, as plain values."""
+    record = sx.load_record(path)
+    version, about, table = (record.pop(name, None) for name in ("version", "estimator", "table"))
+    net = sx.load(path)
+    facts: dict[str, Any] = {"file": str(path), "version": version}
+    if about is not None:
+        facts["estimator"] = about["kind"]
+    if isinstance(net, sx.Net):
+        facts |= {
+            "field": type(net.field).__name__,
+            "control": type(net.control).__name__,
+            "integrator": str(net.integrator),
+            **sx.summary(net),
+        }
+    else:
+        facts |= {"model": type(net).__name__, "parameters": sx.count(net)}
+    if about is not None:
+        facts |= _of_estimator(about, facts["penalty"])
+    if table is not None:
+        facts["target"] = table["target"]
+        facts["columns"] = [_column(column) for column in table["columns"]]
+    return facts | record
+
+
+def _of_estimator(about: dict[str, Any], penalty: float) -> dict[str, Any]:
+    training = about["training"]
+    held_out = training["validation_curve"]
+    facts = {
+        "energy": training["loss"] + about["parameters"]["penalty_weight"] * penalty,
+        "loss": training["loss"],
+        "epochs": len(training["loss_curve"]),
+        "first_objective": training["loss_curve"][0],
+        "last_objective": training["loss_curve"][-1],
+        "best_validation_loss": min(held_out) if held_out else None,
+        "seconds": training["seconds"],
+        "settings": about["parameters"],
+    }
+    if "classes" in about["state"]:
+        facts["classes"] = about["state"]["classes"]["values"]
+    return facts
+
+
+def _column(column: dict[str, Any]) -> str:
+    kind = "number" if column["levels"] is None else f"{len(column['levels'])} levels"
+    return f"{column['name']} ({kind}{', may be missing' if column['missing'] else ''})"
+
+
+def run(path: pathlib.Path, as_json: bool) -> None:
+    """Prints the facts."""
+    facts = describe(path)
+    if as_json:
+        print(json.dumps(facts, indent=1, ensure_ascii=False))
+        return
+    table = Table(box=SIMPLE, show_header=False, show_edge=False)
+    table.add_column(no_wrap=True)
+    table.add_column(overflow="fold")
+    for name, value in facts.items():
+        if value is not None:
+            table.add_row(name.replace("_", " "), _shown(value))
+    Console().print(table, markup=False)
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, dict):
+        return ", ".join(f"{name} {show(each)}" for name, each in value.items())
+    return ", ".join(map(show, value)) if isinstance(value, list) else show(value)
