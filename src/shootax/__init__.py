@@ -106,6 +106,7 @@ from shootax.resnet import resnet as resnet
 from shootax.storage import load as load
 from shootax.storage import load_record as load_record
 from shootax.storage import save as save
+from shootax.train import AbstractSampler as AbstractSampler
 from shootax.train import Constant as Constant
 from shootax.train import Cosine as Cosine
 from shootax.train import Fit as Fit

@@ -8,7 +8,6 @@ import dataclasses
 import json
 import os
 import pathlib
-import tempfile
 import warnings
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -22,6 +21,7 @@ import safetensors.numpy
 
 from shootax.activations import ACTIVATIONS
 from shootax.errors import FileFormatError
+from shootax.files import replaced
 from shootax.penalties import SPDMatrix
 
 FORMAT = 1
@@ -47,16 +47,8 @@ def save(path: str | os.PathLike, model: Any, *, record: Mapping[str, Any] | Non
         "model": json.dumps(tree),
         "record": json.dumps(dict(record or {})),
     }
-    path = pathlib.Path(path)
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=path.name, suffix=".part")
-    os.close(handle)
-    try:
+    with replaced(path) as temporary:
         safetensors.numpy.save_file(tensors, temporary, metadata=header)
-        os.chmod(temporary, 0o666 & ~_umask())  # as any new file; a temporary one is private
-        os.replace(temporary, path)
-    except BaseException:
-        os.unlink(temporary)
-        raise
 
 
 def load(path: str | os.PathLike, *, known: Iterable[Any] = ()) -> Any:
@@ -116,12 +108,6 @@ def _open(path: str | os.PathLike) -> tuple[dict[str, str], dict[str, np.ndarray
             f"version reads up to format {FORMAT}. Upgrade shootax."
         )
     return header, tensors
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
 
 
 def _qualified(item: Any) -> str:

@@ -47,11 +47,11 @@ def test_one_that_diverges_does_not_stop_the_others():
 
 
 def test_small_nets_train_together_and_large_ones_apart():
-    from shootax.train.fit import _pays_together
+    from shootax.train.fit import pays_together
 
-    assert _pays_together(make(0), 50)
+    assert pays_together(make(0), 50)
     large = sx.Net(sx.UpDown(dim=20, inflation=10), particles=100, key=jax.random.key(0))
-    assert not _pays_together(large, 25)
+    assert not pays_together(large, 25)
 
 
 def test_each_net_needs_its_seed():

@@ -84,3 +84,65 @@ def bench(
         command.show_markdown(markdown)
         return
     command.run(command.planned(cases, parts, threads, quick), json)
+
+
+@app.command()
+def reproduce(
+    name: Annotated[str | None, typer.Argument(help="The experiment; see --list.")] = None,
+    preset: Annotated[
+        str, typer.Option(help="`smoke`, `quick`, or `paper`: the paper's full setting.")
+    ] = "quick",
+    recipe: Annotated[
+        str, typer.Option(help="How to train: `paper`, or `best` where there is one.")
+    ] = "paper",
+    out: Annotated[
+        pathlib.Path | None,
+        typer.Option(help="Folder for the results; an interrupted sweep goes on in it."),
+    ] = None,
+    seeds: Annotated[int | None, typer.Option(help="The number of seeds.")] = None,
+    models: Annotated[
+        str | None, typer.Option(help="Formulations, separated by commas; all by default.")
+    ] = None,
+    inflation: Annotated[str | None, typer.Option(help="Inflation factors.")] = None,
+    particles: Annotated[str | None, typer.Option(help="Numbers of particles.")] = None,
+    jobs: Annotated[
+        int | None, typer.Option(help="Processes at a time; by default one for each core.", min=1)
+    ] = None,
+    list_: Annotated[bool, typer.Option("--list", help="Say what there is, and how long.")] = False,
+) -> None:
+    """Repeat an experiment of the paper: results, a table, the figures."""
+    from shootax.cli import reproduce as command
+
+    if list_ or name is None:
+        command.show_list()
+        return
+    command.run(
+        name,
+        preset,
+        recipe,
+        out,
+        jobs,
+        seeds=seeds,
+        models=models,
+        inflation=inflation,
+        particles=particles,
+    )
+
+
+@app.command()
+def plot(
+    folder: Annotated[pathlib.Path, typer.Argument(help="A folder of `shootax reproduce`.")],
+    compact: Annotated[
+        pathlib.Path | None,
+        typer.Option(help="Copy the results and what the figures need to this folder, and draw."),
+    ] = None,
+) -> None:
+    """Draw the figures of an experiment from its results alone."""
+    from shootax.plots.sweep import compacted, draw_sweep
+
+    if compact is not None:
+        folder = compacted(folder, compact)
+    paths, notes = draw_sweep(folder)
+    for note in notes:
+        typer.echo(note)
+    typer.echo(f"Written: {len(paths)} files in {folder / 'figures'}")

@@ -8,8 +8,11 @@ Show = Callable[[int, str], None]
 
 
 @contextmanager
-def progress_bar(title: str, total: int, wanted: bool | None) -> Iterator[Show]:
+def progress_bar(title: str, total: int, wanted: bool | Show | None) -> Iterator[Show]:
     """A function that shows how far the work is. By default only where stderr is a terminal."""
+    if callable(wanted):
+        yield wanted
+        return
     if wanted is None:
         wanted = sys.stderr.isatty()
     if not wanted:

@@ -13,14 +13,19 @@ from jaxtyping import Array, PyTree
 
 from shootax import checks
 from shootax.errors import DivergedError
-from shootax.train.display import progress_bar
-from shootax.train.epoch import Recipe, Report, Settings, compiled_epoch, compiled_epochs, start
-from shootax.train.freezing import thaw_epochs
+from shootax.train.checkpoint import Checkpoint, fingerprint, is_number
+from shootax.train.display import Show, progress_bar
+from shootax.train.epoch import Recipe, Report, Settings, start, take_apart
+from shootax.train.freezing import thaw_epochs, units_of
+from shootax.train.loop import MOST, is_good, program
 from shootax.train.losses import Loss, loss_function
-from shootax.train.samples import Data, as_floats, prepare
+from shootax.train.samples import AbstractSampler, Data, as_floats, prepare, row_count
 from shootax.train.schedules import AbstractSchedule, Cosine
 
 ADAM = optax.scale_by_adam()
+COLUMNS = ("objective", "data", "penalty", "validation", "learning_rate")
+CALL = 0.5
+"""Seconds that one call of the compiled program should take."""
 
 
 class Fit(NamedTuple):
@@ -34,7 +39,7 @@ class Fit(NamedTuple):
 class Problem(NamedTuple):
     """All that a training needs but for the nets and their seeds."""
 
-    data: Data
+    data: Data | AbstractSampler
     validation: Data | None
     settings: Settings
     recipe: Recipe
@@ -44,7 +49,7 @@ class Problem(NamedTuple):
 def make_problem(
     net: Any,
     x: PyTree[Array],
-    y: PyTree[Array],
+    y: PyTree[Array] | None = None,
     *,
     epochs: int = 500,
     batch_size: int = 50,
@@ -54,6 +59,7 @@ def make_problem(
     data_weight: float = 100.0,
     penalty_weight: float = 1.0,
     freeze: Mapping[str, int | None] | None = None,
+    units: Mapping[str, float] | None = None,
     clip: float | None = None,
     validation: Any = None,
     times: Any = None,
@@ -72,10 +78,12 @@ def make_problem(
     recipe = Recipe(
         loss=loss_function(loss),
         optimizer=ADAM if optimizer is None else optimizer,
+        whole=optimizer is None,
         schedule=schedule,
-        batch_size=min(checks.positive_integer(batch_size, "batch_size"), len(data.weight)),
+        batch_size=min(checks.positive_integer(batch_size, "batch_size"), row_count(data)),
         shared_times=shared,
         clipped=clip is not None,
+        scaled=bool(units),
     )
     settings = Settings(
         learning_rate=checks.positive_number(learning_rate, "learning_rate"),
@@ -83,88 +91,115 @@ def make_problem(
         penalty_weight=checks.non_negative_number(penalty_weight, "penalty_weight"),
         clip=checks.positive_number(1.0 if clip is None else clip, "clip"),
         epochs=epochs,
-        thaw=thaw_epochs(net, freeze),
+        thaw=_vector(net, thaw_epochs(net, freeze)),
+        units=_vector(net, units_of(net, units)),
     )
     settings = jax.tree.map(lambda value: jnp.asarray(value, jnp.result_type(float)), settings)
     return Problem(data, held_out, settings, recipe, epochs)
 
 
+def _vector(model: Any, numbers: PyTree) -> np.ndarray:
+    """Numbers for the arrays of a model, as a vector with an entry for each parameter."""
+    arrays = jax.tree.leaves(eqx.filter(model, eqx.is_inexact_array))
+    pairs = zip(jax.tree.leaves(numbers), arrays, strict=True)
+    parts = [np.broadcast_to(number, array.shape).ravel() for number, array in pairs]
+    if not parts:
+        raise ValueError(f"{type(model).__name__} has no parameters to train.")
+    return np.concatenate(parts)
+
+
 def train(
-    nets: Sequence[Any], seeds: Sequence[int], problem: Problem, progress: bool | None
+    nets: Sequence[Any],
+    seeds: Sequence[int],
+    problem: Problem,
+    progress: bool | Show | None = None,
+    checkpoint: Checkpoint | None = None,
 ) -> list[Fit | DivergedError]:
     """Trains all nets, which differ in their arrays alone, as one program.
 
     A net whose loss is not finite stops there, with its last good state; the others go on.
     """
-    _, static = eqx.partition(nets[0], eqx.is_inexact_array)
+    apart = [take_apart(net) for net in nets]
+    frame = apart[0][1]
     states = [
-        start(net, problem.recipe, jax.random.key(seed))
-        for net, seed in zip(nets, seeds, strict=True)
+        start(vector, frame, problem.recipe, jax.random.key(seed))
+        for (vector, _), seed in zip(apart, seeds, strict=True)
     ]
     alone = len(nets) == 1
     state = states[0] if alone else jax.tree.map(lambda *leaves: jnp.stack(leaves), *states)
-    run = compiled_epoch if alone else compiled_epochs
-    histories = [_History() for _ in nets]
+    state = jax.tree.map(_strong, state)
+    histories: list[dict[str, list[float]]] = [{name: [] for name in COLUMNS} for _ in nets]
     failures: dict[int, str] = {}
-    began = time.perf_counter()
+    done, before, mark = 0, 0.0, ""
+    if checkpoint is not None:
+        mark = fingerprint(problem, state, seeds)
+        found = checkpoint.read(mark, state)
+        if found is not None:
+            state, histories, record = found
+            failures = {int(i): why for i, why in record["failures"].items()}
+            done, before = record["epoch"], record["seconds"]
+    run = program(not alone, apart[0][0].size)
+    began, length = time.perf_counter(), 1
     with progress_bar("Training", problem.epochs, progress) as show:
-        for epoch in range(1, problem.epochs + 1):
-            new, report = run(
-                state, static, problem.data, problem.validation, problem.settings, problem.recipe
+        while done < problem.epochs and len(failures) < len(nets):
+            called = time.perf_counter()
+            number = min(length, problem.epochs - done)
+            state, reports = run(
+                jnp.asarray(number),
+                state,
+                frame,
+                problem.data,
+                problem.validation,
+                problem.settings,
+                problem.recipe,
             )
-            report = jax.device_get(report)
-            reports = [report] if alone else [_pick(report, i) for i in range(len(nets))]
-            for i, each in enumerate(reports):
-                if i not in failures:
-                    if _is_good(each):
-                        histories[i].add(each)
+            reports = jax.device_get(reports)
+            for i in range(len(nets)):
+                mine = reports if alone else _pick(reports, i)
+                for k in range(number):
+                    if i in failures:
+                        break
+                    report = _pick(mine, k)
+                    if is_good(report):
+                        _add(histories[i], report)
                     else:
-                        failures[i] = _why(epoch, each)
-            going = np.array([i not in failures for i in range(len(nets))])
-            if not going.any():
-                state = _keep(going, new, state, alone)
-                break
-            state = new if going.all() else _keep(going, new, state, alone)
-            show(epoch, f"loss {np.mean(report.objective):.4g}")
+                        failures[i] = _why(done + k + 1, report)
+            done += number
+            taken = time.perf_counter() - called
+            # Calls long enough not to matter, short enough to show how it goes. The first compiles.
+            length = int(np.clip(number * CALL / taken, 1, MOST)) if number > 1 else 2 * length
+            if checkpoint is not None and (checkpoint.is_due() or done == problem.epochs):
+                seconds = before + time.perf_counter() - began
+                record = {"epoch": done, "failures": failures, "seconds": seconds}
+                checkpoint.write(mark, state, histories, record)
+            show(done, _says(histories))
+    seconds = before + time.perf_counter() - began
     outcomes: list[Fit | DivergedError] = []
     for i, history in enumerate(histories):
-        parameters = state.parameters if alone else _pick(state.parameters, i)
-        result = history.result(eqx.combine(parameters, static), began)
+        vector = state.parameters if alone else state.parameters[i]
+        columns = {name: np.array(column) for name, column in history.items()}
+        result = Fit(frame.model(vector), columns, seconds)
         outcomes.append(DivergedError(failures[i], result) if i in failures else result)
     return outcomes
+
+
+def _strong(leaf: Array) -> Array:
+    """Without a weak type, as after an epoch: else the program would be compiled twice."""
+    return jax.lax.convert_element_type(leaf, leaf.dtype) if is_number(leaf) else leaf
 
 
 def _pick(tree: PyTree, i: int) -> Any:
     return jax.tree.map(lambda leaf: leaf[i], tree)
 
 
-def _is_good(report: Report) -> bool:
-    return bool(np.isfinite(report.objective).all() and report.finite)
+def _add(history: dict[str, list[float]], report: Report) -> None:
+    for name, column in history.items():
+        column.append(float(np.mean(getattr(report, name))))
 
 
-def _keep(going: np.ndarray, new: PyTree, old: PyTree, alone: bool) -> Any:
-    """The new state of the nets that go on, the old one of those that have stopped."""
-    if alone:
-        return new if going[0] else old
-
-    def one(a: Array, b: Array) -> Array:
-        return jnp.where(jnp.asarray(going).reshape(-1, *(1,) * (a.ndim - 1)), a, b)
-
-    return jax.tree.map(one, new, old)
-
-
-class _History:
-    def __init__(self) -> None:
-        names = ("objective", "data", "penalty", "validation", "learning_rate")
-        self.columns: dict[str, list[float]] = {name: [] for name in names}
-
-    def add(self, report: Report) -> None:
-        for name, column in self.columns.items():
-            column.append(float(np.mean(getattr(report, name))))
-
-    def result(self, net: Any, began: float) -> Fit:
-        history = {name: np.array(column) for name, column in self.columns.items()}
-        return Fit(net, history, time.perf_counter() - began)
+def _says(histories: list[dict[str, list[float]]]) -> str:
+    last = [history["objective"][-1] for history in histories if history["objective"]]
+    return f"loss {np.mean(last):.4g}" if last else "diverged"
 
 
 def _why(epoch: int, report: Report) -> str:

@@ -1,5 +1,6 @@
 """Training on arrays, in one call."""
 
+import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -8,15 +9,18 @@ from jaxtyping import Array, PyTree
 
 from shootax.errors import DivergedError
 from shootax.measures import nets as nets_in
+from shootax.train.checkpoint import Checkpoint
+from shootax.train.display import Show
 from shootax.train.engine import Fit, make_problem, train
 from shootax.train.losses import Loss
+from shootax.train.samples import AbstractSampler
 from shootax.train.schedules import AbstractSchedule, Cosine
 
 
 def fit(
     net: Any,
-    x: PyTree[Array],
-    y: PyTree[Array],
+    x: PyTree[Array] | AbstractSampler,
+    y: PyTree[Array] | None = None,
     *,
     epochs: int = 500,
     batch_size: int = 50,
@@ -26,29 +30,34 @@ def fit(
     data_weight: float = 100.0,
     penalty_weight: float = 1.0,
     freeze: Mapping[str, int | None] | None = None,
+    units: Mapping[str, float] | None = None,
     clip: float | None = None,
     validation: float | tuple[PyTree[Array], PyTree[Array]] | None = None,
     times: Any = None,
     weights: Array | None = None,
     optimizer: optax.GradientTransformation | None = None,
     seed: int = 0,
-    progress: bool | None = None,
+    progress: bool | Show | None = None,
+    checkpoint: str | os.PathLike | Checkpoint | None = None,
 ) -> Fit:
     """Minimises `data_weight` · mean loss + `penalty_weight` · $∫R\\, dt$ by Adam.
 
-    Every epoch is one compiled program. The same seed gives the same numbers.
+    Epochs run inside one compiled program. The same seed gives the same numbers.
 
     **Arguments:**
 
     - `net`: a [`shootax.Net`][], or any `equinox.Module` that maps a batch to a batch and holds one.
-    - `x`, `y`: inputs and targets, with samples along the leading axis.
+    - `x`, `y`: inputs and targets, with samples along the leading axis; or, as `x` alone, an
+        [`shootax.AbstractSampler`][] that draws fresh ones for every epoch.
     - `epochs`, `batch_size`, `learning_rate`: as usual.
     - `schedule`: [`shootax.Cosine`][], [`shootax.Plateau`][] or [`shootax.Constant`][]. A plateau is
-        one of the validation loss if there is one, else of the objective.
+        one of the objective on the validation data if there are any, else on the training data.
     - `loss`: `"mse"`, `"cross_entropy"` (targets are class numbers), or a function of one prediction
         and one target.
     - `freeze`: names of parts and for how many first epochs they are held still (`None`: always),
-        as in `{"positions": 50, "lift": None}`.
+        as in `{"positions": 50, "lift": None}`; `"visible-positions"` is their part $x$ alone.
+    - `units`: names of parts and the unit that they are trained in, as in `{"momenta": 0.1}`: the
+        optimizer sees the numbers divided by it, so that Adam's steps are that much smaller.
     - `clip`: an upper limit for the norm of the gradient.
     - `validation`: a fraction of the samples to hold out, or a pair `(x, y)`.
     - `times`: when the net is asked for trajectories: `(times,)` for all samples, or
@@ -57,7 +66,10 @@ def fit(
     - `optimizer`: instead of Adam, an Optax transformation without a learning rate, for instance
         `optax.scale_by_lion()`.
     - `seed`: of the order of the samples and of the validation split.
-    - `progress`: whether to show a progress bar; by default in a terminal.
+    - `progress`: whether to show a progress bar; by default in a terminal. Or a function that is
+        called with the number of epochs done and a word on the loss.
+    - `checkpoint`: a file that holds the state of the training, renewed every 30 seconds and at the
+        end. If it is there already, training goes on from it, to the same bits as without a break.
 
     **Raises:** [`shootax.DivergedError`][] when the loss is not finite. It says when and why, and
     holds the last good model and the history in its `result`.
@@ -74,6 +86,7 @@ def fit(
         data_weight=data_weight,
         penalty_weight=penalty_weight,
         freeze=freeze,
+        units=units,
         clip=clip,
         validation=validation,
         times=times,
@@ -81,7 +94,7 @@ def fit(
         optimizer=optimizer,
         split_seed=seed,
     )
-    (outcome,) = train([net], [seed], problem, progress)
+    (outcome,) = train([net], [seed], problem, progress, Checkpoint.at(checkpoint))
     if isinstance(outcome, DivergedError):
         raise outcome
     return outcome
@@ -89,12 +102,13 @@ def fit(
 
 def fit_many(
     nets: Sequence[Any],
-    x: PyTree[Array],
-    y: PyTree[Array],
+    x: PyTree[Array] | AbstractSampler,
+    y: PyTree[Array] | None = None,
     *,
     seeds: Sequence[int] | None = None,
     together: bool | None = None,
-    progress: bool | None = None,
+    progress: bool | Show | None = None,
+    checkpoint: str | os.PathLike | Checkpoint | None = None,
     **options: Any,
 ) -> list[Fit | DivergedError]:
     """Trains several nets of one kind, for instance one from each of many seeds.
@@ -108,7 +122,8 @@ def fit_many(
     - `x`, `y`: inputs and targets, the same for all.
     - `seeds`: of the order of the samples, by default 0, 1, 2, …
     - `together`: whether to train all as one program; by default chosen by their size.
-    - `progress`: whether to show a progress bar; by default in a terminal.
+    - `progress`: as in [`shootax.fit`][].
+    - `checkpoint`: likewise; only for nets that train as one program.
     - `options`: as in [`shootax.fit`][]. A validation fraction is split off once for all.
 
     **Returns:** for each net what [`shootax.fit`][] would return, or the error it would raise: one
@@ -135,9 +150,14 @@ def fit_many(
         raise ValueError(f"Give one seed for each net, got {len(seeds)} for {len(nets)} nets.")
     problem = make_problem(nets[0], x, y, **options)
     if together is None:
-        together = _pays_together(nets[0], problem.recipe.batch_size)
+        together = pays_together(nets[0], problem.recipe.batch_size)
     if together:
-        return train(nets, seeds, problem, progress)
+        return train(nets, seeds, problem, progress, Checkpoint.at(checkpoint))
+    if checkpoint is not None:
+        raise ValueError(
+            "Nets that train one after the other have no common checkpoint. Use together=True, or "
+            "`fit` with a file for each."
+        )
     pairs = zip(nets, seeds, strict=True)
     return [train([net], [seed], problem, progress)[0] for net, seed in pairs]
 
@@ -146,6 +166,7 @@ def fit_many(
 _LARGE = 8_000
 
 
-def _pays_together(model: Any, batch_size: int) -> bool:
+def pays_together(model: Any, batch_size: int) -> bool:
+    """Whether nets of this kind are faster trained as one program."""
     sizes = [net.work(batch_size) for net in nets_in(model)]
     return max(sizes, default=0) <= _LARGE

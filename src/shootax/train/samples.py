@@ -1,11 +1,13 @@
 """Arrays as they come from a user, checked and split for training."""
 
+import abc
 from typing import Any, NamedTuple
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, PyTree
+from jaxtyping import Array, Float, PRNGKeyArray, PyTree
 
 from shootax import checks
 
@@ -19,12 +21,47 @@ class Data(NamedTuple):
     times: Float[Array, "rows times"] | None
 
 
+class AbstractSampler(eqx.Module):
+    """Samples that are drawn anew for every epoch, as part of its compiled program.
+
+    !!! example
+
+        ```python
+        import jax
+        import numpy as np
+        import shootax as sx
+
+
+        class Squares(sx.AbstractSampler):
+            def __call__(self, key):
+                x = jax.random.uniform(key, (40, 1), minval=-1, maxval=1)
+                return x, x**2
+
+
+        net = sx.Net(sx.UpDown(dim=1, inflation=4), particles=3, key=jax.random.key(0))
+        fitted = sx.fit(net, Squares(), epochs=2)
+        ```
+    """
+
+    @abc.abstractmethod
+    def __call__(self, key: PRNGKeyArray) -> tuple[PyTree[Array], PyTree[Array]]:
+        """Inputs and targets, with samples along the leading axis."""
+
+
 def prepare(
     x: Any, y: Any, weights: Any, times: Any, validation: Any, seed: int
-) -> tuple[Data, Data | None, tuple[float, ...] | None]:
+) -> tuple[Data | AbstractSampler, Data | None, tuple[float, ...] | None]:
     """Checked arrays for training and validation, and times that all rows share."""
     each = np.ndim(times) == 2
     shared = None if times is None or each else tuple(float(t) for t in np.asarray(times))
+    if isinstance(x, AbstractSampler):
+        if y is not None or weights is not None or each:
+            raise ValueError(
+                "A sampler draws x and y: leave out y, the weights, and times for each sample."
+            )
+        if validation is not None and not isinstance(validation, tuple):
+            raise ValueError("With a sampler, give the validation data as a pair (x, y).")
+        return x, None if validation is None else _data(*validation, None, None, "validation "), shared
     data = _data(x, y, weights, times if each else None, "")
     if validation is None:
         return data, None, shared
@@ -70,6 +107,19 @@ def _data(x: Any, y: Any, weights: Any, times: Any, what: str) -> Data:
                 f"times must have a line for each of {rows} samples, got {times.shape}."
             )
     return Data(x, y, weight, times)
+
+
+def drawn(sampler: AbstractSampler, key: PRNGKeyArray) -> Data:
+    """The samples of one epoch."""
+    x, y = sampler(key)
+    return Data(x, y, jnp.ones(jax.tree.leaves(x)[0].shape[0]), None)
+
+
+def row_count(data: Data | AbstractSampler) -> int:
+    """The number of samples in an epoch."""
+    if isinstance(data, Data):
+        return data.weight.shape[0]
+    return eqx.filter_eval_shape(drawn, data, jax.random.key(0)).weight.shape[0]
 
 
 def as_floats(values: Any) -> Array:

@@ -68,27 +68,32 @@ class PlateauState(NamedTuple):
     factor: Array
     best: Array
     waited: Array
+    epoch: Array
 
 
 class Plateau(AbstractSchedule):
-    """Multiply the rate by `drop` when the loss has not improved for more than `patience` epochs.
+    """Multiply the rate by `drop` when the loss has not improved for more than `patience` looks.
 
     The defaults, but for the drop of the paper, are those of PyTorch's `ReduceLROnPlateau`: an
-    improvement is one by more than the fraction `threshold`.
+    improvement is one by more than the fraction `threshold`. There is a look at the loss after the
+    first epoch and after `every` further ones.
     """
 
     drop: float = eqx.field(static=True, default=0.5)
     patience: int = eqx.field(static=True, default=10)
     threshold: float = eqx.field(static=True, default=1e-4)
     floor: float = eqx.field(static=True, default=0.0)
+    every: int = eqx.field(static=True, default=1)
 
     def __check_init__(self):
         if not 0 < self.drop < 1:
             raise ValueError(f"Plateau needs 0 < drop < 1, got {self.drop}.")
         checks.positive_integer(self.patience, "patience")
+        checks.positive_integer(self.every, "every")
 
     def init(self) -> PlateauState:
-        return PlateauState(jnp.ones(()), jnp.full((), jnp.inf), jnp.zeros((), int))
+        zero = jnp.zeros((), int)
+        return PlateauState(jnp.ones(()), jnp.full((), jnp.inf), zero, zero)
 
     def factor(self, state: PlateauState, progress: Float[Array, ""]) -> Float[Array, ""]:
         return state.factor.astype(progress.dtype)
@@ -99,4 +104,10 @@ class Plateau(AbstractSchedule):
         waited = jnp.where(better, 0, state.waited + 1)
         late = waited > self.patience
         factor = jnp.where(late, jnp.maximum(self.drop * state.factor, self.floor), state.factor)
-        return PlateauState(factor, jnp.where(better, loss, state.best), jnp.where(late, 0, waited))
+        best, waited = jnp.where(better, loss, state.best), jnp.where(late, 0, waited)
+        looked = PlateauState(factor, best, waited, state.epoch + 1)
+        if self.every == 1:
+            return looked
+        look = state.epoch % self.every == 0
+        passed = state._replace(epoch=state.epoch + 1)
+        return PlateauState(*(jnp.where(look, *pair) for pair in zip(looked, passed, strict=True)))

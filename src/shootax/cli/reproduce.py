@@ -1,0 +1,119 @@
+"""The experiments of the paper, from one command."""
+
+import os
+import pathlib
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from rich.box import SIMPLE
+from rich.console import Console
+from rich.table import Table
+
+from shootax import checks
+from shootax.experiments import EXPERIMENTS
+from shootax.experiments.settings import PRESETS, make_settings
+from shootax.sweeps import planned, run_sweep
+from shootax.sweeps.display import duration
+
+
+def run(
+    name: str,
+    preset: str,
+    recipe: str,
+    out: pathlib.Path | None,
+    jobs: int | None,
+    *,
+    seeds: int | None,
+    models: str | None,
+    inflation: str | None,
+    particles: str | None,
+) -> None:
+    """Trains what is not trained yet, prints a table, and draws the figures."""
+    experiment = EXPERIMENTS[checks.one_of(name, EXPERIMENTS, "experiment")]
+    settings = make_settings(
+        experiment,
+        checks.one_of(preset, PRESETS, "preset"),
+        recipe,
+        seeds=None if seeds is None else checks.positive_integer(seeds, "--seeds"),
+        formulations=_listed(models, str, "--models"),
+        inflations=_listed(inflation, int, "--inflation"),
+        particles=_listed(particles, int, "--particles"),
+    )
+    if out is None:
+        end = "" if recipe == "paper" else f"-{recipe}"
+        out = pathlib.Path("reproduce") / f"{name}-{preset}{end}"
+    console = Console()
+    runs = sum(len(group.seeds) for group in planned(experiment, settings))
+    console.print(f"{name}, {preset}: {runs} runs in {out}", highlight=False)
+    results = run_sweep(experiment, settings, out, jobs=jobs or _cores(), console=console)
+    console.print(summary_table(results))
+    spent = sum(result["seconds"] or 0 for result in results)
+    console.print(f"Training took {duration(spent)} of processor time.", highlight=False)
+    from shootax.plots.sweep import draw_sweep
+
+    paths, notes = draw_sweep(out)
+    for note in notes:
+        console.print(note, highlight=False)
+    console.print(f"Written: {out / 'results.json'} and {len(paths)} figures in {out / 'figures'}")
+
+
+def show_list() -> None:
+    """Says what there is."""
+    console = Console()
+    table = Table(box=SIMPLE, show_edge=False)
+    for heading in ("name", "what it does", *PRESETS, "recipes"):
+        table.add_column(heading)
+    for experiment in EXPERIMENTS.values():
+        times = [experiment.times[preset] for preset in PRESETS]
+        table.add_row(experiment.name, experiment.about, *times, ", ".join(experiment.recipes))
+    console.print(table)
+    console.print("Times are for 2 cores.")
+
+
+def summary_table(results: Sequence[dict[str, Any]]) -> Table:
+    """Medians over seeds, a line for each configuration."""
+    more = [key for key in ("data_weight",) if any(key in result for result in results)]
+    extra = [
+        key
+        for key in ("objective", "short_range_loss", "long_range_loss", "success")
+        if any(key in result for result in results)
+    ]
+    table = Table(title="Medians over seeds", box=SIMPLE, show_edge=False)
+    columns = ("test_mse", "penalty", "complexity_log2_frobenius", *extra)
+    for heading in ("formulation", "α", "K", *more, "runs", "MSE", "penalty", "complexity", *extra):
+        table.add_column(heading.replace("_", " "), justify="right")
+    groups: dict[tuple, list[dict[str, Any]]] = {}
+    for result in results:
+        keys = ("formulation", "inflation", "particles", *more)
+        groups.setdefault(tuple(result.get(key) for key in keys), []).append(result)
+    for key, members in sorted(groups.items(), key=lambda item: str(item[0][0])):
+        good = [member for member in members if member["status"] == "ok"]
+        values = [_median([member.get(column) for member in good]) for column in columns]
+        names = ["–" if part is None else str(part) for part in key]
+        table.add_row(*names, f"{len(good)}/{len(members)}", *values)
+    return table
+
+
+def _median(values: list[Any]) -> str:
+    numbers = [float(value) for value in values if value is not None]
+    if not numbers:
+        return "–"
+    if values and isinstance(values[0], bool):
+        return f"{np.mean(numbers):.0%}"
+    return f"{np.median(numbers):.4g}"
+
+
+def _listed(text: str | None, kind: Callable[[str], Any], option: str) -> list[Any] | None:
+    if text is None:
+        return None
+    try:
+        return [kind(part.strip()) for part in text.split(",") if part.strip()]
+    except ValueError:
+        raise ValueError(
+            f"{option} must be whole numbers separated by commas, got {text!r}."
+        ) from None
+
+
+def _cores() -> int:
+    return len(os.sched_getaffinity(0)) if os.name == "posix" else os.cpu_count() or 1

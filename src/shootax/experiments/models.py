@@ -1,0 +1,100 @@
+"""What the experiments have in common: UpDown nets, and how their recipes are followed."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import equinox as eqx
+import jax
+
+from shootax.controls import formulation
+from shootax.ensemble import AbstractPosition
+from shootax.fields import UpDown
+from shootax.integrators import RK4
+from shootax.net import Net
+from shootax.sweeps.plan import Configuration, Settings
+from shootax.train import AbstractSchedule, Constant, Cosine, Plateau
+from shootax.train.fit import pays_together
+
+SCHEDULES = {"cosine": Cosine, "plateau": Plateau, "constant": Constant}
+
+
+def schedule(options: Mapping[str, Any]) -> AbstractSchedule:
+    """A schedule from data, such as `{"kind": "cosine", "warmup": 0.1}`."""
+    rest = {key: value for key, value in options.items() if key != "kind"}
+    return SCHEDULES[options["kind"]](**rest)
+
+
+def with_particles(configuration: Configuration) -> bool:
+    """Whether the formulation has particles."""
+    return configuration.particles is not None
+
+
+def configurations(settings: Settings, **more: Any) -> list[Configuration]:
+    """Every formulation with every inflation factor and, where it has them, number of particles.
+
+    Larger models come first, so that no process is left with a long one at the end.
+    """
+    out = []
+    for inflation in sorted(settings.inflations, reverse=True):
+        for name in settings.formulations:
+            counts = settings.particles if name.endswith("-particles") else (None,)
+            out.extend(Configuration(name, inflation, count, more) for count in counts)
+    return out
+
+
+def make_net(
+    configuration: Configuration,
+    seed: int,
+    *,
+    dim: int,
+    position: AbstractPosition,
+    options: Mapping[str, Any],
+    T: float,
+    steps: int,
+    readout: int | None = None,
+) -> Net:
+    """The net of a seed. In `options`, `momentum` is the standard deviation of the initial momenta,
+    in units of 1/K where `momentum_by_particles` is set."""
+    control_key, net_key = jax.random.split(jax.random.key(seed))
+    field = UpDown(dim, configuration.inflation)
+    drawn: dict[str, Any] = {}
+    if with_particles(configuration):
+        drawn = {"position": position, "momentum": options["momentum"] * _unit(configuration, options)}
+    control = formulation(
+        configuration.formulation,
+        field,
+        particles=configuration.particles or 1,
+        key=control_key,
+        T=T,
+        **drawn,
+    )
+    return Net(field, control, readout=readout, integrator=RK4(steps=steps), key=net_key)
+
+
+def training_options(configuration: Configuration, options: Mapping[str, Any]) -> dict[str, Any]:
+    """The part of a recipe that `fit` wants to know."""
+    freeze, units = None, None
+    if with_particles(configuration):
+        if options["frozen_epochs"]:
+            freeze = {"visible-positions": options["frozen_epochs"]}
+        if options["momentum_by_particles"]:
+            units = {"momenta": _unit(configuration, options)}
+    rates = options["learning_rate"]
+    return {
+        "learning_rate": rates,
+        "schedule": schedule(options["schedule"]),
+        "clip": options["clip"],
+        "freeze": freeze,
+        "units": units,
+    }
+
+
+def _unit(configuration: Configuration, options: Mapping[str, Any]) -> float:
+    return 1 / (configuration.particles or 1) if options["momentum_by_particles"] else 1.0
+
+
+
+
+def group_size(make: Callable[[], Net], rows: int) -> int:
+    """How many seeds train as one program: many of a small net, where that is faster."""
+    return 10 if pays_together(eqx.filter_eval_shape(make), rows) else 1

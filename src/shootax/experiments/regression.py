@@ -1,0 +1,160 @@
+"""Functions of one variable: the quadratic-like one, and the cubic."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import equinox as eqx
+import jax.numpy as jnp
+import numpy as np
+
+from shootax.controls import FORMULATIONS
+from shootax.data import FUNCTIONS, sample_function
+from shootax.data.functions import DOMAIN
+from shootax.ensemble import Uniform
+from shootax.errors import DivergedError
+from shootax.experiments import models
+from shootax.measures import summary
+from shootax.net import Net
+from shootax.sweeps.plan import AbstractExperiment, Configuration, Settings
+from shootax.train import Checkpoint, Fit
+from shootax.train.display import Show
+from shootax.train.fit import fit_many
+
+# Data are drawn once for all runs, which differ in their start and in the order of the samples.
+TRAINING, VALIDATION = 1000, 1001
+
+SIZES = {"training": 500, "validation": 1000, "test": 1000, "batch_size": 50}
+WEIGHTS = {"data_weight": 100.0, "penalty_weight": 1.0, "steps": 10}
+
+PRESETS: dict[str, dict[str, Any]] = {
+    "smoke": {
+        "seeds": range(2),
+        "formulations": FORMULATIONS,
+        "inflations": (4,),
+        "particles": (5,),
+        "epochs": 20,
+        "options": {**SIZES, **WEIGHTS, "training": 100, "validation": 100},
+    },
+    "quick": {
+        "seeds": range(3),
+        "formulations": FORMULATIONS,
+        "inflations": (4, 16, 64),
+        "particles": (15,),
+        "epochs": 300,
+        "options": {**SIZES, **WEIGHTS},
+    },
+    "paper": {
+        "seeds": range(10),
+        "formulations": FORMULATIONS,
+        "inflations": (4, 8, 16, 32, 64, 128),
+        "particles": (15,),
+        "epochs": 500,
+        # Fits by few and by many particles are compared at one inflation factor.
+        "options": {**SIZES, **WEIGHTS, "more_particles": [2, 5, 25], "more_at": 16},
+    },
+}
+
+RECIPES: dict[str, dict[str, Any]] = {
+    "paper": {
+        "learning_rate": 0.01,
+        "schedule": {"kind": "plateau", "drop": 0.5, "patience": 10, "every": 10},
+        "clip": None,
+        "momentum": 0.1,
+        "momentum_by_particles": False,
+        "hidden": 0.5,
+        "frozen_epochs": 50,
+    },
+    "best": {
+        "learning_rate": 0.1,
+        "schedule": {"kind": "cosine", "warmup": 0.1},
+        "clip": 10.0,
+        "momentum": 2.0,
+        "momentum_by_particles": True,
+        "hidden": 0.5,
+        "frozen_epochs": 50,
+    },
+}
+
+
+class Regression(AbstractExperiment):
+    """UpDown nets of all formulations fit to samples of a function."""
+
+    presets = PRESETS
+    recipes = RECIPES
+
+    def __init__(self, name: str):
+        self.name = name
+        formula = {"quadratic": "x² + 3/(1 + x²)", "cubic": "x³"}[name]
+        self.about = f"fits {formula}: test loss and complexity of four formulations against α"
+        self.times = {"smoke": "under 1 min", "quick": "under 5 min", "paper": "under 60 min"}
+
+    def configurations(self, settings: Settings) -> list[Configuration]:
+        out = models.configurations(settings)
+        options = settings.options
+        if options.get("more_at") in settings.inflations:
+            for name in settings.formulations:
+                if name.endswith("-particles"):
+                    more = options.get("more_particles", ())
+                    out.extend(Configuration(name, options["more_at"], count) for count in more)
+        return out
+
+    def group_size(self, settings: Settings, configuration: Configuration) -> int:
+        rows = settings.options["batch_size"]
+        return models.group_size(lambda: self.net(settings, configuration, 0), rows)
+
+    def train(
+        self,
+        settings: Settings,
+        configuration: Configuration,
+        seeds: Sequence[int],
+        *,
+        checkpoint: Checkpoint | None = None,
+        progress: Show | None = None,
+    ) -> list[Fit | DivergedError]:
+        options = settings.options
+        return fit_many(
+            [self.net(settings, configuration, seed) for seed in seeds],
+            *sample_function(self.name, options["training"], TRAINING),
+            seeds=seeds,
+            together=True,
+            epochs=settings.epochs,
+            batch_size=options["batch_size"],
+            data_weight=options["data_weight"],
+            penalty_weight=options["penalty_weight"],
+            validation=sample_function(self.name, options["validation"], VALIDATION),
+            progress=progress,
+            checkpoint=checkpoint,
+            **models.training_options(configuration, options),
+        )
+
+    def net(self, settings: Settings, configuration: Configuration, seed: int) -> Net:
+        """The net of a seed before training."""
+        return models.make_net(
+            configuration,
+            seed,
+            dim=1,
+            position=Uniform(*DOMAIN, hidden=settings.options["hidden"]),
+            options=settings.options,
+            T=1.0,
+            steps=settings.options["steps"],
+        )
+
+    def evaluate(
+        self, settings: Settings, configuration: Configuration, net: Net
+    ) -> dict[str, Any]:
+        options = settings.options
+        x = np.linspace(*DOMAIN, options["test"])[:, None]
+        error = float(mean_square(net, x, FUNCTIONS[self.name](x)))
+        measured = {"test_mse": error, **summary(net)}
+        weighted = options["data_weight"] * error + options["penalty_weight"] * measured["penalty"]
+        return {**measured, "objective": weighted}
+
+
+@eqx.filter_jit
+def _mean_square(net: Net, x: Any, y: Any) -> Any:
+    return jnp.mean((net(x) - y) ** 2)
+
+
+def mean_square(net: Net, x: np.ndarray, y: np.ndarray) -> float:
+    """The mean squared error of a net."""
+    return float(_mean_square(net, *(jnp.asarray(a, jnp.result_type(float)) for a in (x, y))))
