@@ -59,7 +59,10 @@ def make_net(
     field = UpDown(dim, configuration.inflation)
     drawn: dict[str, Any] = {}
     if with_particles(configuration):
-        drawn = {"position": position, "momentum": options["momentum"] * _unit(configuration, options)}
+        drawn = {
+            "position": position,
+            "momentum": options["momentum"] * _unit(configuration, options),
+        }
     control = formulation(
         configuration.formulation,
         field,
@@ -91,8 +94,6 @@ def training_options(configuration: Configuration, options: Mapping[str, Any]) -
 
 def _unit(configuration: Configuration, options: Mapping[str, Any]) -> float:
     return 1 / (configuration.particles or 1) if options["momentum_by_particles"] else 1.0
-
-
 
 
 def group_size(make: Callable[[], Net], rows: int) -> int:

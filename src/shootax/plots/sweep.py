@@ -1,2 +1,5 @@
 """placeholder"""
-def draw_sweep(folder): return [], []
+
+
+def draw_sweep(folder):
+    return [], []

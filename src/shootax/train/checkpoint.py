@@ -44,7 +44,12 @@ class Checkpoint:
         for i, history in enumerate(histories):
             for name, column in history.items():
                 tensors[f"history.{i}.{name}"] = np.asarray(column, np.float64)
-        header = {"program": "shootax", "checkpoint": "1", "mark": mark, "record": json.dumps(record)}
+        header = {
+            "program": "shootax",
+            "checkpoint": "1",
+            "mark": mark,
+            "record": json.dumps(record),
+        }
         with replaced(self.path) as temporary:
             safetensors.numpy.save_file(tensors, temporary, metadata=header)
         self.written = time.monotonic()

@@ -44,6 +44,7 @@ class Problem(NamedTuple):
     settings: Settings
     recipe: Recipe
     epochs: int
+    keep_best: bool
 
 
 def make_problem(
@@ -66,6 +67,7 @@ def make_problem(
     weights: Array | None = None,
     optimizer: optax.GradientTransformation | None = None,
     split_seed: int = 0,
+    keep_best: bool = False,
 ) -> Problem:
     """Checks everything a user handed in. The options are those of [`shootax.fit`][]."""
     epochs = checks.positive_integer(epochs, "epochs")
@@ -75,6 +77,10 @@ def make_problem(
             raise ValueError("With times for each sample, give the validation split as a fraction.")
         # Inside an epoch times are traced, so the model looks at them here.
         eqx.filter_eval_shape(lambda x: net(x, times), jax.tree.map(as_floats, x))
+    if keep_best and held_out is None:
+        raise ValueError(
+            "To keep the best model, give data to tell it by: validation=0.1, or a pair."
+        )
     recipe = Recipe(
         loss=loss_function(loss),
         optimizer=ADAM if optimizer is None else optimizer,
@@ -95,7 +101,7 @@ def make_problem(
         units=_vector(net, units_of(net, units)),
     )
     settings = jax.tree.map(lambda value: jnp.asarray(value, jnp.result_type(float)), settings)
-    return Problem(data, held_out, settings, recipe, epochs)
+    return Problem(data, held_out, settings, recipe, epochs, keep_best)
 
 
 def _vector(model: Any, numbers: PyTree) -> np.ndarray:
@@ -122,7 +128,7 @@ def train(
     apart = [take_apart(net) for net in nets]
     frame = apart[0][1]
     states = [
-        start(vector, frame, problem.recipe, jax.random.key(seed))
+        start(vector, frame, problem.recipe, jax.random.key(seed), problem.keep_best)
         for (vector, _), seed in zip(apart, seeds, strict=True)
     ]
     alone = len(nets) == 1
@@ -176,7 +182,8 @@ def train(
     seconds = before + time.perf_counter() - began
     outcomes: list[Fit | DivergedError] = []
     for i, history in enumerate(histories):
-        vector = state.parameters if alone else state.parameters[i]
+        mine = state if alone else _pick(state, i)
+        vector = mine.parameters if mine.best is None else mine.best.parameters
         columns = {name: np.array(column) for name, column in history.items()}
         result = Fit(frame.model(vector), columns, seconds)
         outcomes.append(DivergedError(failures[i], result) if i in failures else result)

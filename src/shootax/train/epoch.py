@@ -48,6 +48,13 @@ class Settings(NamedTuple):
     units: Any
 
 
+class Best(NamedTuple):
+    """The parameters with the smallest validation loss so far, and that loss."""
+
+    loss: Float[Array, ""]
+    parameters: Float[Array, " parameters"]
+
+
 class Progress(NamedTuple):
     """What training carries from epoch to epoch. The parameters are one vector: with small models
     the time goes into the number of operations, not into arithmetic."""
@@ -58,6 +65,7 @@ class Progress(NamedTuple):
     key: PRNGKeyArray
     epoch: Array
     alive: Array
+    best: Best | None = None
 
 
 class Report(NamedTuple):
@@ -88,7 +96,9 @@ def take_apart(model: Any) -> tuple[Float[Array, " parameters"], Frame]:
     return vector, Frame(static, unravel)
 
 
-def start(vector: Array, frame: Frame, recipe: Recipe, key: PRNGKeyArray) -> Progress:
+def start(
+    vector: Array, frame: Frame, recipe: Recipe, key: PRNGKeyArray, keep_best: bool = False
+) -> Progress:
     """Training before its first epoch."""
     seen = vector if recipe.whole else frame.unravel(vector)
     return Progress(
@@ -98,6 +108,7 @@ def start(vector: Array, frame: Frame, recipe: Recipe, key: PRNGKeyArray) -> Pro
         key,
         jnp.zeros((), int),
         jnp.ones((), bool),
+        Best(jnp.full((), jnp.inf, vector.dtype), vector) if keep_best else None,
     )
 
 
@@ -165,7 +176,12 @@ def run_epoch(
     schedule = recipe.schedule.observe(progress.schedule, seen)
     finite = jnp.all(jnp.isfinite(parameters))
     report = Report(totals, misfits, costs, held_out, rates[-1], finite)
-    after = Progress(parameters, optimizer, schedule, key, progress.epoch + 1, progress.alive)
+    best = progress.best
+    if best is not None:
+        better = held_out < best.loss
+        loss = jnp.where(better, held_out.astype(best.loss.dtype), best.loss)
+        best = Best(loss, jnp.where(better, parameters, best.parameters))
+    after = Progress(parameters, optimizer, schedule, key, progress.epoch + 1, progress.alive, best)
     return after, report
 
 

@@ -38,7 +38,9 @@ def run_epochs(
         new, report = run_epoch(progress, frame, data, validation, settings, recipe)
         alive = progress.alive & is_good(report)
         kept = jax.tree.map(lambda a, b: jnp.where(alive, a, b), new, progress)
-        written = jax.tree.map(lambda all_, one: all_.at[i].set(one.astype(all_.dtype)), reports, report)
+        written = jax.tree.map(
+            lambda all_, one: all_.at[i].set(one.astype(all_.dtype)), reports, report
+        )
         return kept._replace(alive=alive), written
 
     each = jnp.zeros((MOST, -(-row_count(data) // recipe.batch_size)))

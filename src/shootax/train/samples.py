@@ -61,7 +61,11 @@ def prepare(
             )
         if validation is not None and not isinstance(validation, tuple):
             raise ValueError("With a sampler, give the validation data as a pair (x, y).")
-        return x, None if validation is None else _data(*validation, None, None, "validation "), shared
+        return (
+            x,
+            None if validation is None else _data(*validation, None, None, "validation "),
+            shared,
+        )
     data = _data(x, y, weights, times if each else None, "")
     if validation is None:
         return data, None, shared
