@@ -54,6 +54,18 @@ def test_plateau_is_torch_s(kind, drop, patience, threshold, floor):
     assert theirs.rate < 1 or kind != "flat"
 
 
+@pytest.mark.parametrize("kind", ["flat", "noisy"])
+def test_plateau_that_looks_at_every_tenth_epoch(kind):
+    ours = sx.Plateau(patience=2, every=10)
+    state, theirs = ours.init(), TorchPlateau(0.5, 2, 1e-4, 0.0)
+    for epoch, loss in enumerate(losses(kind)):
+        np.testing.assert_allclose(ours.factor(state, jnp.asarray(0.0)), theirs.rate, rtol=1e-9)
+        state = ours.observe(state, jnp.asarray(loss))
+        if epoch % 10 == 0:
+            theirs.step(loss)
+    assert theirs.rate < 1
+
+
 def test_plateau_defaults_are_torch_s_but_for_the_drop():
     default = sx.Plateau()
     assert (default.drop, default.patience, default.threshold, default.floor) == (0.5, 10, 1e-4, 0)

@@ -58,7 +58,7 @@ def spiral(points: int = 200) -> Spiral:
 
 def snippets(curve: Spiral, first: Array, points: int) -> tuple[Array, Array]:
     """Pieces of so many points: their starts `(rows, 2)` and the pieces `(rows, points, 2)`."""
-    index = jnp.asarray(first)[:, None] + jnp.arange(points)[None]
+    index = jnp.asarray(first, int)[:, None] + jnp.arange(points)[None]
     pieces = jnp.asarray(curve.x, jnp.result_type(float))[index]
     return pieces[:, 0], pieces
 

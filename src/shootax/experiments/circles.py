@@ -29,7 +29,7 @@ PRESETS: dict[str, dict[str, Any]] = {
         "inflations": (2, 5),
         "particles": (5,),
         "epochs": 3,
-        "options": {**SIZES, "inner": 100, "outer": 200, "data_weights": [100.0, 1.0]},
+        "options": {**SIZES, "inner": 100, "outer": 200, "data_weights": [100.0, 3.0]},
     },
     "quick": {
         "seeds": range(10),
@@ -37,7 +37,7 @@ PRESETS: dict[str, dict[str, Any]] = {
         "inflations": (5, 10, 20),
         "particles": (20,),
         "epochs": 20,
-        "options": {**SIZES, "data_weights": [100.0, 1.0]},
+        "options": {**SIZES, "data_weights": [100.0, 3.0]},
     },
     "paper": {
         "seeds": range(50),
@@ -45,7 +45,7 @@ PRESETS: dict[str, dict[str, Any]] = {
         "inflations": (5, 10, 20),
         "particles": (20,),
         "epochs": 20,
-        "options": {**SIZES, "data_weights": [100.0, 1.0]},
+        "options": {**SIZES, "data_weights": [100.0, 3.0]},
     },
 }
 

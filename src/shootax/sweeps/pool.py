@@ -32,7 +32,7 @@ def environment() -> dict[str, str]:
 
 
 def run_groups(
-    settings: Settings, groups: Sequence[Group], store: Store, jobs: int
+    settings: Settings, groups: Sequence[Group], store: Store, jobs: int, checkpoint_seconds: float
 ) -> Iterator[Event]:
     """Runs all groups, so many at a time, and reports what happens as it does.
 
@@ -42,7 +42,8 @@ def run_groups(
     for group in groups:
         waiting.put(group)
     events: queue.SimpleQueue[Event | None | BaseException] = queue.SimpleQueue()
-    workers: list[_Worker] = [_Worker(settings, store) for _ in range(min(jobs, len(groups)))]
+    count = min(jobs, len(groups))
+    workers = [_Worker(settings, store, checkpoint_seconds) for _ in range(count)]
 
     def serve(worker: _Worker) -> None:
         try:
@@ -78,8 +79,9 @@ def run_groups(
 
 
 class _Worker:
-    def __init__(self, settings: Settings, store: Store):
+    def __init__(self, settings: Settings, store: Store, checkpoint_seconds: float):
         self.settings, self.store = settings, store
+        self.checkpoint_seconds = checkpoint_seconds
         self.process: subprocess.Popen[str] | None = None
         self.closed = False
 
@@ -90,6 +92,7 @@ class _Worker:
             "configuration": dataclasses.asdict(group.configuration),
             "seeds": list(group.seeds),
             "folder": str(self.store.folder),
+            "checkpoint_seconds": self.checkpoint_seconds,
         }
         assert process.stdin is not None
         assert process.stdout is not None
@@ -121,6 +124,8 @@ class _Worker:
                 stdout=subprocess.PIPE,
                 text=True,
                 env=environment(),
+                # An interrupt from the keyboard is for the sweep alone, which then ends its workers.
+                start_new_session=True,
             )
         return self.process
 

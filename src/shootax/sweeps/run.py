@@ -18,6 +18,7 @@ def run_sweep(
     out: str | os.PathLike,
     *,
     jobs: int = 1,
+    checkpoint_seconds: float = 30.0,
     console: Console | None = None,
 ) -> list[dict[str, Any]]:
     """Runs all that is not finished in the folder `out` yet, and returns the results of all.
@@ -28,6 +29,7 @@ def run_sweep(
     - `settings`: of the sweep. A folder with other settings is refused.
     - `out`: where results go, as they come.
     - `jobs`: the number of processes, each with one thread.
+    - `checkpoint_seconds`: how often the state of a training is stored, to go on from.
     - `console`: where to show progress.
     """
     jobs = checks.positive_integer(jobs, "jobs")
@@ -46,7 +48,7 @@ def run_sweep(
             console.print(f"{finished} runs are finished, {runs} are left.", highlight=False)
         if left:
             with display(experiment.name, runs, console) as shown:
-                for event in run_groups(settings, left, store, jobs):
+                for event in run_groups(settings, left, store, jobs, checkpoint_seconds):
                     if event.kind == "begin":
                         shown.begin(event.group)
                     elif event.kind == "progress":

@@ -3,6 +3,7 @@
 It speaks to the process that started it in lines of JSON, and ends with it.
 """
 
+import contextlib
 import json
 import math
 import os
@@ -23,15 +24,19 @@ Say = Callable[[dict[str, Any]], None]
 
 
 def run_group(
-    experiment: AbstractExperiment, settings: Settings, group: Group, store: Store, say: Say
+    experiment: AbstractExperiment,
+    settings: Settings,
+    group: Group,
+    store: Store,
+    say: Say,
+    every: float = 30.0,
 ) -> list[dict[str, Any]]:
-    """Trains and measures a group, and stores its models and results."""
+    """Trains and measures a group, with a checkpoint every so many seconds, and stores it all."""
 
     def show(done: int, text: str) -> None:
         say({"done": done, "total": settings.epochs, "text": text})
 
-    seconds = float(os.environ.get("SHOOTAX_CHECKPOINT_SECONDS", 30))
-    checkpoint = Checkpoint(store.checkpoint(group), seconds)
+    checkpoint = Checkpoint(store.checkpoint(group), every)
     outcomes = experiment.train(
         settings, group.configuration, group.seeds, checkpoint=checkpoint, progress=show
     )
@@ -100,15 +105,16 @@ def main() -> None:
         )  # the sweep is over or was killed: nothing more is wanted, and all files are whole
 
     threading.Thread(target=listen, daemon=True).start()
-    folder = os.environ.get("SHOOTAX_CACHE")
-    shootax.use_compilation_cache(folder)
+    with contextlib.suppress(OSError):  # without a place to write to, programs are compiled anew
+        shootax.use_compilation_cache()
     while True:
         task = tasks.get()
         settings = Settings.from_json(task["settings"])
         group = Group(Configuration(**task["configuration"]), tuple(task["seeds"]))
         try:
             experiment = EXPERIMENTS[settings.experiment]
-            runs = run_group(experiment, settings, group, Store(task["folder"]), say)
+            store = Store(task["folder"])
+            runs = run_group(experiment, settings, group, store, say, task["checkpoint_seconds"])
             say({"runs": runs})
         except Exception as error:
             traceback.print_exc()

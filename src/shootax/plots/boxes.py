@@ -1,0 +1,75 @@
+"""Box plots of the four formulations against the inflation factor."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from matplotlib.patches import Patch
+
+from shootax.plots.results import Results, quartiles, without_outliers
+from shootax.plots.style import COLOURS, INK, new_figure
+
+
+def box_figure(results: Results, panels: Sequence[tuple[str, str, bool]], title: str):
+    """A panel for each `(entry, label, logarithmic)`; removed outliers are counted by `*n`."""
+    figure, axes = new_figure(1, len(panels), 3.6 * len(panels), 2.9)
+    formulations = [name for name in COLOURS if name in results.settings.formulations]
+    inflations = sorted(results.settings.inflations)
+    for axis, (entry, label, logarithmic) in zip(axes[0], panels, strict=True):
+        if logarithmic:
+            axis.set_yscale("log")
+        for i, name in enumerate(formulations):
+            for j, inflation in enumerate(inflations):
+                values = results.values(
+                    entry,
+                    formulation=name,
+                    inflation=inflation,
+                    particles=results.particles_of(name),
+                )
+                place = j + (i - (len(formulations) - 1) / 2) * 0.2
+                _box(axis, place, values, COLOURS[name])
+        axis.set_xticks(range(len(inflations)), [str(a) for a in inflations])
+        axis.set(xlabel="inflation factor α", ylabel=label, xlim=(-0.6, len(inflations) - 0.4))
+        axis.grid(axis="y", lw=0.4, alpha=0.5)
+    names: list[Any] = [Patch(color=COLOURS[name], label=name) for name in formulations]
+    figure.legend(handles=names, loc="outside lower center", ncols=len(names), fontsize=8)
+    figure.suptitle(title, fontsize=10)
+    return figure
+
+
+def _box(axis: Any, place: float, values: np.ndarray, colour: str) -> None:
+    kept, removed = without_outliers(values)
+    if len(kept) == 0:
+        return
+    low, middle, high = quartiles(values)
+    stats = {
+        "med": middle,
+        "q1": low,
+        "q3": high,
+        "whislo": kept.min(),
+        "whishi": kept.max(),
+        "fliers": [],
+    }
+    line = {"color": INK, "linewidth": 0.7}
+    axis.bxp(
+        [stats],
+        positions=[place],
+        widths=0.16,
+        showfliers=False,
+        patch_artist=True,
+        boxprops={"facecolor": colour, "edgecolor": INK, "linewidth": 0.5},
+        medianprops={"color": INK, "linewidth": 1.2},
+        whiskerprops=line,
+        capprops=line,
+        manage_ticks=False,
+    )
+    if removed:
+        axis.annotate(
+            f"*{removed}",
+            (place, kept.max()),
+            textcoords="offset points",
+            xytext=(0, 2),
+            ha="center",
+            fontsize=7,
+            color=INK,
+        )

@@ -1,0 +1,104 @@
+"""A training that is interrupted and goes on ends with the same bits."""
+
+import numpy as np
+import pytest
+
+import shootax as sx
+from cases import KEY, assert_same
+from shootax.errors import FileFormatError
+from shootax.train import Checkpoint
+
+pytestmark = pytest.mark.usefixtures("standard_promotion")
+
+FIELD = sx.UpDown(1, 2, activation="tanh")
+X = np.linspace(-1, 1, 10)[:, None]
+OPTIONS = {"epochs": 9, "batch_size": 4, "validation": 0.3, "schedule": sx.Plateau(patience=1)}
+
+
+def make(seed=0):
+    control = sx.Static(FIELD, key=sx_key(seed))
+    return sx.Net(FIELD, control, integrator=sx.Euler(steps=2), key=sx_key(seed))
+
+
+def sx_key(seed):
+    import jax
+
+    return jax.random.fold_in(KEY, seed)
+
+
+class Stop(Exception):
+    pass
+
+
+def stopper(epoch):
+    def show(done, text):
+        if done >= epoch:
+            raise Stop
+
+    return show
+
+
+def assert_equal_fits(a, b):
+    assert_same(a.net, b.net)
+    for name, column in a.history.items():
+        np.testing.assert_array_equal(column, b.history[name])
+
+
+def test_one_net_goes_on(tmp_path):
+    whole = sx.fit(make(), X, X**2, **OPTIONS)
+    file = Checkpoint(tmp_path / "state.safetensors", every=0.0)
+    with pytest.raises(Stop):
+        sx.fit(make(), X, X**2, checkpoint=file, progress=stopper(3), **OPTIONS)
+    seen = []
+    again = sx.fit(
+        make(), X, X**2, checkpoint=file.path, progress=lambda done, _: seen.append(done), **OPTIONS
+    )
+    assert min(seen) > 3  # nothing was done twice
+    assert_equal_fits(whole, again)
+    # The finished training is in the file: once more there is nothing to do.
+    assert_equal_fits(whole, sx.fit(make(), X, X**2, checkpoint=file.path, **OPTIONS))
+
+
+def test_many_nets_go_on_and_one_that_failed_stays_so(tmp_path):
+    import equinox as eqx
+
+    wild = eqx.tree_at(lambda n: n.control.theta["theta3"], make(1), replace_fn=lambda p: 1e200 + p)
+    nets = [make(0), wild, make(2)]
+    options = {**OPTIONS, "validation": None, "together": True}
+    whole = sx.fit_many(nets, X, X**2, **options)
+    file = Checkpoint(tmp_path / "state.safetensors", every=0.0)
+    with pytest.raises(Stop):
+        sx.fit_many(nets, X, X**2, checkpoint=file, progress=stopper(4), **options)
+    again = sx.fit_many(nets, X, X**2, checkpoint=file, **options)
+    for i in (0, 2):
+        assert_equal_fits(whole[i], again[i])
+    assert isinstance(again[1], sx.DivergedError)
+    assert str(again[1]) == str(whole[1])
+
+
+def test_damaged_file(tmp_path):
+    path = tmp_path / "state.safetensors"
+    sx.fit(make(), X, X**2, checkpoint=path, **OPTIONS)
+    content = path.read_bytes()
+    for damaged in (b"", b"nonsense", content[: len(content) // 2]):
+        path.write_bytes(damaged)
+        with pytest.raises(FileFormatError, match=r"state\.safetensors cannot be read.*Remove it"):
+            sx.fit(make(), X, X**2, checkpoint=path, **OPTIONS)
+        assert path.read_bytes() == damaged
+
+
+@pytest.mark.parametrize("change", [{"epochs": 10}, {"seed": 1}, {"learning_rate": 0.02}])
+def test_file_of_another_training(tmp_path, change):
+    path = tmp_path / "state.safetensors"
+    sx.fit(make(), X, X**2, checkpoint=path, **OPTIONS)
+    content = path.read_bytes()
+    with pytest.raises(FileFormatError, match="is of another training"):
+        sx.fit(make(), X, X**2, checkpoint=path, **{**OPTIONS, **change})
+    with pytest.raises(FileFormatError, match="is of another training"):
+        sx.fit(make(), X, X**3, checkpoint=path, **OPTIONS)
+    assert path.read_bytes() == content
+
+
+def test_no_common_file_for_nets_trained_apart(tmp_path):
+    with pytest.raises(ValueError, match="no common checkpoint"):
+        sx.fit_many([make()], X, X**2, together=False, checkpoint=tmp_path / "x", epochs=1)
