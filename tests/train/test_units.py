@@ -41,7 +41,9 @@ def test_units_are_a_change_of_variables(clip):
     ours = sx.fit(NET, X, X**2, units={"momenta": unit}, clip=clip, **options).net
     smaller = eqx.tree_at(lambda n: n.control.ensemble.p, NET, replace_fn=lambda p: p / unit)
     parameters, static = eqx.partition(Scaled(smaller, unit), eqx.is_inexact_array)
-    steps = [optax.adam(rate)] if clip is None else [optax.clip_by_global_norm(clip), optax.adam(rate)]
+    steps = (
+        [optax.adam(rate)] if clip is None else [optax.clip_by_global_norm(clip), optax.adam(rate)]
+    )
     optimizer = optax.chain(*steps)
     state = optimizer.init(parameters)
 

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from shootax.controls import FORMULATIONS
 from shootax.data import Sequences, bouncing_balls
 from shootax.errors import DivergedError
 from shootax.experiments import latent, models
+from shootax.experiments.rotating import ORDER
 from shootax.latent import LatentModel
 from shootax.sweeps.plan import AbstractExperiment, Configuration, Settings
 from shootax.train import Checkpoint, Fit
@@ -66,7 +66,7 @@ PRESETS: dict[str, dict[str, Any]] = {
     },
     "paper": {
         "seeds": range(1),
-        "formulations": FORMULATIONS,
+        "formulations": ORDER,
         "inflations": (20,),
         "particles": (100,),
         "epochs": 100,
@@ -86,6 +86,7 @@ RECIPES: dict[str, dict[str, Any]] = {
         "hidden": 0.5,
         "momentum": 1.0,
         "momentum_by_particles": True,
+        "momentum_unit": 5.0,
         "frozen_epochs": 0,
     },
 }

@@ -44,6 +44,8 @@ def make_model(
 def training_options(configuration: Configuration, options: Mapping[str, Any]) -> dict[str, Any]:
     """What `fit` wants to know: of the recipe, and Adam with weight decay if there is any."""
     known = models.training_options(configuration, options)
+    if models.with_particles(configuration):
+        known["units"] = {"momenta": options["momentum_unit"] / (configuration.particles or 1)}
     if options["weight_decay"]:
         decay = optax.add_decayed_weights(options["weight_decay"], mask=coders)
         known["optimizer"] = optax.chain(optax.scale_by_adam(), decay)

@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from typing import Any
 
-from shootax.controls import FORMULATIONS
 from shootax.data import Sequences, rotating_mnist
 from shootax.data.rotating import HELD_OUT
 from shootax.errors import DivergedError
@@ -25,6 +24,9 @@ FULL = {
 }
 WEIGHTS = {"data_weight": 100.0, "penalty_weight": 0.1}
 
+ORDER = ("dynamic-particles", "static-direct", "static-particles", "dynamic-direct")
+"""The slowest first, so that no process is left with it at the end."""
+
 PRESETS: dict[str, dict[str, Any]] = {
     "smoke": {
         "seeds": range(1),
@@ -36,7 +38,7 @@ PRESETS: dict[str, dict[str, Any]] = {
     },
     "quick": {
         "seeds": range(1),
-        "formulations": FORMULATIONS,
+        "formulations": ORDER,
         "inflations": (10,),
         "particles": (100,),
         "epochs": 100,
@@ -44,7 +46,7 @@ PRESETS: dict[str, dict[str, Any]] = {
     },
     "paper": {
         "seeds": range(5),
-        "formulations": FORMULATIONS,
+        "formulations": ORDER,
         "inflations": (10,),
         "particles": (100,),
         "epochs": 500,
@@ -64,6 +66,7 @@ RECIPES: dict[str, dict[str, Any]] = {
         "hidden": 0.5,
         "momentum": 1.0,
         "momentum_by_particles": True,
+        "momentum_unit": 5.0,
         "frozen_epochs": 0,
         "redrawn": True,
     },

@@ -1,6 +1,8 @@
-"""Convolutions that halve or double an image, in the forms that run fastest on a processor.
+"""Convolutions that halve or double an image, as products of its lines with matrices.
 
-Images are `(rows, height, width, channels)`.
+Images are `(rows, height, width, channels)`. Some lines of an image at a time go through a matrix that
+has the kernel along its diagonals. Its zeros are multiplied too, but it is one large product: on a
+processor, inside a loop, XLA is many times slower with convolutions as such (docs/images.md).
 """
 
 import equinox as eqx
@@ -29,23 +31,29 @@ class Halve(eqx.Module):
         self.bias = jnp.zeros(outputs)
 
     def __call__(self, x: Float[Array, "rows h w inputs"]) -> Float[Array, "rows g v outputs"]:
-        edge = self.weight.shape[0] // 2
-        numbers = ("NHWC", "HWIO", "NHWC")
-        padding = [(edge, edge)] * 2
-        out = jax.lax.conv_general_dilated(
-            x, self.weight, (2, 2), padding, dimension_numbers=numbers
-        )
-        return plus(out, self.bias)
+        width, _, inputs, outputs = self.weight.shape
+        rows, height, across, _ = x.shape
+        down, out = -(-height // 2), -(-across // 2)
+        # Pixel 2b + j - width//2 of a line goes to pixel b by the column j of the kernel.
+        places = 2 * np.arange(out) + np.arange(width)[:, None] - width // 2
+        chosen = (np.arange(across)[None, :, None] == places[:, None]).astype(x.dtype)
+        matrix = jnp.einsum("jab,ijco->iacbo", jnp.asarray(chosen), self.weight)
+        matrix = matrix.reshape(width * across * inputs, out * outputs)
+        below = 2 * (down - 1) + width - width // 2 - height
+        padded = jnp.pad(x, ((0, 0), (width // 2, max(below, 0)), (0, 0), (0, 0)))
+        padded = padded.reshape(rows, padded.shape[1], across * inputs)
+        lines = [padded[:, i : i + 2 * down - 1 : 2] for i in range(width)]
+        y = jnp.concatenate(lines, axis=-1).reshape(rows * down, -1) @ matrix
+        return plus(y.reshape(rows, down, out, outputs), self.bias)
 
 
 class Double(eqx.Module):
     """A transposed convolution of stride 2: $h$ pixels become $2h$.
 
     A pixel of the output depends on a 3×3 neighbourhood of the input, by weights that differ with
-    the parity of its place. So it is an ordinary 3×3 convolution with four times the channels, whose
-    outputs are then dealt out to the four parities. A processor does that several times faster than
-    a convolution of an image blown up with zeros. Kernels of width 5 and 6 are special cases; the
-    weights that would make a width of 6 are all kept.
+    the parity of its place: it is a 3×3 convolution with four times the channels, whose outputs are
+    dealt out to the four parities. A kernel of width 5 is a special case; all weights of the
+    neighbourhood are kept here, as for a width of 6.
     """
 
     weight: Float[Array, "3 3 inputs fourfold"]
@@ -57,36 +65,17 @@ class Double(eqx.Module):
         self.bias = jnp.zeros(outputs)
 
     def __call__(self, x: Float[Array, "rows h w inputs"]) -> Float[Array, "rows g v outputs"]:
-        out = by_lines(x, self.weight) if self.bias.shape[0] < 4 else by_windows(x, self.weight)
-        return plus(out, self.bias)
-
-
-def by_windows(x: Array, weight: Array) -> Array:
-    """The 3×3 convolution as such, then the four parities dealt out."""
-    rows, height, width, _ = x.shape
-    outputs = weight.shape[3] // 4
-    numbers = ("NHWC", "HWIO", "NHWC")
-    y = jax.lax.conv_general_dilated(x, weight, (1, 1), "SAME", dimension_numbers=numbers)
-    y = y.reshape(rows, height, width, 2, 2, outputs).transpose(0, 1, 3, 2, 4, 5)
-    return y.reshape(rows, 2 * height, 2 * width, outputs)
-
-
-def by_lines(x: Array, weight: Array) -> Array:
-    """Three lines of the image at a time, through a matrix that has the kernel on its diagonals.
-
-    Its zeros are multiplied too, but it is one large product: faster where channels are few.
-    """
-    rows, height, width, inputs = x.shape
-    outputs = weight.shape[3] // 4
-    kernel = weight.reshape(3, 3, inputs, 2, 2, outputs)
-    diagonals = jnp.asarray(np.stack([np.eye(width, k=1 - j) for j in range(3)]), x.dtype)
-    matrix = jnp.einsum("jab,ijcpqo->iacpbqo", diagonals, kernel)
-    matrix = matrix.reshape(3 * width * inputs, 4 * width * outputs)
-    padded = jnp.pad(x, ((0, 0), (1, 1), (0, 0), (0, 0)))
-    padded = padded.reshape(rows, height + 2, width * inputs)
-    lines = jnp.concatenate([padded[:, i : i + height] for i in range(3)], axis=-1)
-    y = lines.reshape(rows * height, -1) @ matrix
-    return y.reshape(rows, 2 * height, 2 * width, outputs)
+        rows, height, width, inputs = x.shape
+        outputs = self.bias.shape[0]
+        kernel = self.weight.reshape(3, 3, inputs, 2, 2, outputs)
+        diagonals = jnp.asarray(np.stack([np.eye(width, k=1 - j) for j in range(3)]), x.dtype)
+        matrix = jnp.einsum("jab,ijcpqo->iacpbqo", diagonals, kernel)
+        matrix = matrix.reshape(3 * width * inputs, 4 * width * outputs)
+        padded = jnp.pad(x, ((0, 0), (1, 1), (0, 0), (0, 0)))
+        padded = padded.reshape(rows, height + 2, width * inputs)
+        lines = jnp.concatenate([padded[:, i : i + height] for i in range(3)], axis=-1)
+        y = lines.reshape(rows * height, -1) @ matrix
+        return plus(y.reshape(rows, 2 * height, 2 * width, outputs), self.bias)
 
 
 class LayerNorm(eqx.Module):

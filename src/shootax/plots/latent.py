@@ -1,6 +1,7 @@
 """The figures of the experiments with sequences of images, from a folder of results."""
 
 import pathlib
+from collections.abc import Sequence
 from typing import Any
 
 import jax.numpy as jnp
@@ -31,12 +32,10 @@ MOST = 200
 def draw_latent(folder: pathlib.Path) -> tuple[list[pathlib.Path], list[str]]:
     """Draws what the results in a folder give, of the first seed of every formulation."""
     settings, runs = read_results(folder)
-    good = [run for run in runs if run["status"] == "ok"]
-    if not good:
-        return [], ["No run is finished, so there is nothing to draw."]
     out, rotating = folder / "figures", settings.experiment == "rotating-mnist"
-    chosen = {run["formulation"]: run for run in reversed(good)}
-    chosen = {name: chosen[name] for name in settings.formulations if name in chosen}
+    chosen = first_runs(settings, runs)
+    if not chosen:
+        return [], ["No run is finished, so there is nothing to draw."]
     loaded = {name: load(folder / run["model"]) for name, run in chosen.items()}
     test, seen = _test(settings), settings.options["first"]
     few = test[:SHOWN]
@@ -63,6 +62,12 @@ def draw_latent(folder: pathlib.Path) -> tuple[list[pathlib.Path], list[str]]:
         f"{name}: {mse} ({where})" for name, mse, where in comparison(settings.experiment, runs)
     ]
     return [*written, table], ["Test MSE per pixel:", *lines]
+
+
+def first_runs(settings: Settings, runs: Sequence[dict[str, Any]]) -> dict[str, dict[str, Any]]:
+    """The run of the first seed that ended well, for every formulation."""
+    good = {run["formulation"]: run for run in reversed(runs) if run["status"] == "ok"}
+    return {name: good[name] for name in settings.formulations if name in good}
 
 
 def _test(settings: Settings) -> Sequences:
