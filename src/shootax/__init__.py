@@ -67,6 +67,16 @@ from shootax.kernels import GaussianKernel as GaussianKernel
 from shootax.kernels import InverseMultiquadric as InverseMultiquadric
 from shootax.kernels import LaplaceKernel as LaplaceKernel
 from shootax.kernels import SumKernel as SumKernel
+from shootax.latent import Asked as Asked
+from shootax.latent import Double as Double
+from shootax.latent import Halve as Halve
+from shootax.latent import HiddenFrames as HiddenFrames
+from shootax.latent import ImageDecoder as ImageDecoder
+from shootax.latent import ImageEncoder as ImageEncoder
+from shootax.latent import LatentModel as LatentModel
+from shootax.latent import LayerNorm as LayerNorm
+from shootax.latent import Masked as Masked
+from shootax.latent import masked_squared_error as masked_squared_error
 from shootax.lifts import AffineLift as AffineLift
 from shootax.lifts import ChannelLift as ChannelLift
 from shootax.lifts import ConstantLift as ConstantLift

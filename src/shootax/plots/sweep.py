@@ -8,8 +8,10 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from shootax.controls import FORMULATIONS
+from shootax.experiments.published import PUBLISHED
 from shootax.plots.boxes import box_figure
 from shootax.plots.depth import mapping_figure, particle_fits_figure, weights_figure
+from shootax.plots.latent import draw_latent, first_runs
 from shootax.plots.results import Results, Run
 from shootax.plots.style import save_figure
 from shootax.plots.success import success_figure
@@ -26,6 +28,8 @@ def draw_sweep(folder: str | os.PathLike) -> tuple[list[pathlib.Path], list[str]
     **Arguments:** `folder`, as `shootax reproduce` has written it.
     """
     results = Results.read(folder)
+    if results.settings.experiment in PUBLISHED:  # those with sequences of images
+        return draw_latent(results.folder)
     target = results.folder / "figures"
     target.mkdir(exist_ok=True)
     paths, notes = [], []
@@ -166,6 +170,8 @@ def needed(results: Results) -> list[Run]:
     """The runs whose models the figures are drawn from."""
     if results.settings.experiment == "circles":
         return []
+    if results.settings.experiment in PUBLISHED:
+        return list(first_runs(results.settings, results.runs).values())
     if results.settings.experiment == "spiral":
         return list(_formulations(results).values())
     runs = [*_by_particles(results).values()]
@@ -199,4 +205,6 @@ def compacted(folder: str | os.PathLike, target: str | os.PathLike) -> pathlib.P
 
 
 def _rounded(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_rounded(each) for each in value]
     return float(f"{value:.6g}") if isinstance(value, float) else value

@@ -12,7 +12,7 @@ import sys
 import threading
 import time
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import shootax
@@ -58,7 +58,8 @@ def run_group(
             try:
                 measured = experiment.evaluate(settings, group.configuration, fit.net)
                 name = f"{group.configuration.name}-s{seed}.safetensors"
-                shootax.save(store.models / name, fit.net, record={"seed": seed})
+                record = {"seed": seed, "seconds": fit.seconds, "history": _columns(fit.history)}
+                shootax.save(store.models / name, fit.net, record=record)
                 run |= {**measured, "model": f"models/{name}", "status": "ok"}
             except Exception as error:
                 run |= {"status": "failed", "reason": f"{type(error).__name__}: {error}"}
@@ -71,8 +72,20 @@ def _plain(value: Any) -> Any:
     """A number that JSON can hold; what is not finite is not a measurement."""
     if value is None or isinstance(value, bool | int | str):
         return value
+    if isinstance(value, list | tuple):
+        return [_plain(each) for each in value]
     number = float(value)
     return number if math.isfinite(number) else None
+
+
+def _columns(history: Mapping[str, Any]) -> dict[str, list[float | None]]:
+    """How a training went, epoch by epoch, to five digits."""
+    columns = {name: [_plain(value) for value in column] for name, column in history.items()}
+    return {
+        name: [None if value is None else float(f"{value:.5g}") for value in column]
+        for name, column in columns.items()
+        if any(value is not None for value in column)
+    }
 
 
 def main() -> None:

@@ -68,6 +68,7 @@ def make_problem(
     patience: int | None = None,
     weight_decay: Mapping[str, float] | None = None,
     split_seed: int = 0,
+    keep_best: bool = False,
 ) -> Problem:
     """Checks everything a user handed in. The options are those of [`shootax.fit`][]."""
     epochs = checks.positive_integer(epochs, "epochs")
@@ -77,6 +78,10 @@ def make_problem(
     if np.ndim(times) == 2:
         # Inside an epoch times are traced, so the model looks at them here.
         eqx.filter_eval_shape(lambda x: net(x, times), jax.tree.map(as_floats, x))
+    if keep_best and held_out is None:
+        raise ValueError(
+            "To keep the best model, give data to tell it by: validation=0.1, or a pair."
+        )
     recipe = Recipe(
         loss=loss_function(loss),
         optimizer=ADAM if optimizer is None else optimizer,
@@ -87,7 +92,7 @@ def make_problem(
         clipped=clip is not None,
         scaled=bool(units),
         decayed=bool(weight_decay),
-        stopping=patience is not None,
+        stopping=keep_best or patience is not None,
         gaps=isinstance(data, Data) and bool(np.any(np.asarray(data.weight) == 0)),
     )
     settings = Settings(

@@ -41,6 +41,7 @@ def fit(
     seed: int = 0,
     progress: bool | Show | None = None,
     checkpoint: str | os.PathLike | Checkpoint | None = None,
+    keep_best: bool = False,
 ) -> Fit:
     """Minimises `data_weight` · mean loss + `penalty_weight` · $∫R\\, dt$ by Adam.
 
@@ -77,6 +78,8 @@ def fit(
         called with the number of epochs done and a word on the loss.
     - `checkpoint`: a file that holds the state of the training, renewed every 30 seconds and at the
         end. If it is there already, training goes on from it, to the same bits as without a break.
+    - `keep_best`: whether to return the model of the epoch with the smallest validation loss, and
+        not that of the last.
 
     **Raises:** [`shootax.DivergedError`][] when the loss is not finite. It says when and why, and
     holds the last good model and the history in its `result`.
@@ -102,6 +105,7 @@ def fit(
         patience=patience,
         weight_decay=weight_decay,
         split_seed=seed,
+        keep_best=keep_best,
     )
     (outcome,) = train([net], [seed], problem, progress, Checkpoint.at(checkpoint))
     if isinstance(outcome, DivergedError):

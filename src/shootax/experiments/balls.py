@@ -1,0 +1,168 @@
+"""Bouncing balls: from three images to those that follow."""
+
+import functools
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from shootax.data import Sequences, bouncing_balls
+from shootax.errors import DivergedError
+from shootax.experiments import latent, models
+from shootax.experiments.rotating import ORDER
+from shootax.latent import LatentModel
+from shootax.sweeps.plan import AbstractExperiment, Configuration, Settings
+from shootax.train import Checkpoint, Fit
+from shootax.train.display import Show
+from shootax.train.fit import fit
+
+# Data are drawn once for all runs, which differ in their start and in the order of the sequences.
+TRAINING, VALIDATION, TEST = 4000, 4001, 4002
+
+FRAMES, SEEN, AHEAD = 20, 3, 10
+"""Frames of a sequence, those that the encoder sees, and those after them that the test asks for."""
+
+FULL = {
+    "training": 10_000,
+    "validation": 500,
+    "test": 500,
+    "batch_size": 25,
+    "first": SEEN,
+    "dim": 50,
+    "channels": [16, 32, 64],
+}
+WEIGHTS = {"data_weight": 100.0, "penalty_weight": 1e-4}
+
+PRESETS: dict[str, dict[str, Any]] = {
+    "smoke": {
+        "seeds": range(1),
+        "formulations": ("static-direct", "dynamic-particles"),
+        "inflations": (2,),
+        "particles": (5,),
+        "epochs": 2,
+        "options": {
+            **FULL,
+            **WEIGHTS,
+            "training": 50,
+            "validation": 20,
+            "test": 20,
+            "dim": 4,
+            "channels": [2, 4, 8],
+        },
+    },
+    "quick": {
+        "seeds": range(1),
+        "formulations": ("static-direct", "dynamic-particles"),
+        "inflations": (5,),
+        "particles": (50,),
+        "epochs": 20,
+        "options": {
+            **FULL,
+            **WEIGHTS,
+            "training": 2000,
+            "validation": 100,
+            "channels": [8, 16, 32],
+        },
+    },
+    "paper": {
+        "seeds": range(1),
+        "formulations": ORDER,
+        "inflations": (20,),
+        "particles": (100,),
+        "epochs": 100,
+        "options": {**FULL, **WEIGHTS},
+    },
+}
+
+RECIPES: dict[str, dict[str, Any]] = {
+    "paper": {
+        "learning_rate": 0.001,
+        "schedule": {"kind": "cosine"},
+        "clip": None,
+        "weight_decay": 0.0,
+        "norm": "layer",
+        "widening": 1,
+        "visible": 0.5,
+        "hidden": 0.5,
+        "momentum": 1.0,
+        "momentum_by_particles": True,
+        "momentum_unit": 5.0,
+        "frozen_epochs": 0,
+    },
+}
+
+
+class BouncingBalls(AbstractExperiment):
+    """Latent models of all formulations that see three frames of balls and predict the rest."""
+
+    name = "bouncing-balls"
+    about = "sees three frames of bouncing balls and predicts the next ten"
+    presets = PRESETS
+    recipes = RECIPES
+    times = {"smoke": "under 2 min", "quick": "about 15 min", "paper": "about 20 h"}
+
+    def configurations(self, settings: Settings) -> list[Configuration]:
+        return models.configurations(settings)
+
+    def group_size(self, settings: Settings, configuration: Configuration) -> int:
+        return 1
+
+    def train(
+        self,
+        settings: Settings,
+        configuration: Configuration,
+        seeds: Sequence[int],
+        *,
+        checkpoint: Checkpoint | None = None,
+        progress: Show | None = None,
+    ) -> list[Fit | DivergedError]:
+        """The model is that of the best epoch by the validation sequences."""
+        options = settings.options
+        (seed,) = seeds
+        train, held_out = (self.data(settings, part) for part in ("training", "validation"))
+        try:
+            done = fit(
+                self.model(settings, configuration, seed),
+                train.first(SEEN),
+                train.frames,
+                seed=seed,
+                epochs=settings.epochs,
+                batch_size=options["batch_size"],
+                data_weight=options["data_weight"],
+                penalty_weight=options["penalty_weight"],
+                validation=(held_out.first(SEEN), held_out.frames),
+                keep_best=True,
+                progress=progress,
+                checkpoint=checkpoint,
+                **latent.training_options(configuration, options),
+            )
+        except DivergedError as error:
+            return [error]
+        return [done]
+
+    def data(self, settings: Settings, part: str = "test") -> Sequences:
+        """The sequences for `"training"`, `"validation"` or `"test"`."""
+        seed = {"training": TRAINING, "validation": VALIDATION, "test": TEST}[part]
+        return _balls(settings.options[part], seed)
+
+    def model(self, settings: Settings, configuration: Configuration, seed: int) -> LatentModel:
+        """The model of a seed before training."""
+        times = 0.1 * np.arange(FRAMES)
+        return latent.make_model(configuration, seed, settings.options, times)
+
+    def evaluate(
+        self, settings: Settings, configuration: Configuration, net: LatentModel
+    ) -> dict[str, Any]:
+        """`mse_per_step` has the ten frames after those seen, `test_mse` is its mean."""
+        errors = latent.squared_errors(net, self.data(settings), SEEN)
+        steps = errors.mean(axis=0)[SEEN : SEEN + AHEAD]
+        return {
+            "test_mse": float(steps.mean()),
+            **latent.measured(net),
+            "mse_per_step": [float(mean) for mean in steps],
+        }
+
+
+@functools.cache
+def _balls(sequences: int, seed: int) -> Sequences:
+    return bouncing_balls(sequences, frames=FRAMES, seed=seed)

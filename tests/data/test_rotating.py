@@ -1,0 +1,77 @@
+"""Rotating MNIST is what the literature uses: its known levels come out."""
+
+import numpy as np
+import pytest
+
+from shootax.data import rotating_mnist, threes
+
+
+@pytest.fixture(scope="module")
+def frame_3():
+    train, test = rotating_mnist()
+    flat = [part.frames[:, 3].reshape(len(part), -1).astype(float) for part in (train, test)]
+    return *flat, flat[0].mean(axis=0)
+
+
+def test_sizes_and_range():
+    train, test = rotating_mnist()
+    assert (len(train), len(test)) == (500, 542)
+    assert train.frames.shape[1:] == (16, 28, 28)
+    for part in (train, test):
+        assert part.frames.min() == 0
+        assert part.frames.max() == 1
+    np.testing.assert_allclose(train.times, 0.1 * np.arange(16))
+
+
+def test_a_full_turn_ends_where_it_began():
+    for part in rotating_mnist():
+        np.testing.assert_allclose(part.frames[:, 15], part.frames[:, 0], atol=1e-5)
+
+
+def test_first_frames_are_the_digits():
+    images = threes().astype(float)
+    assert images.shape == (1042, 28, 28)
+    scaled = images[:500] / images[:500].max(axis=(1, 2), keepdims=True)
+    np.testing.assert_allclose(rotating_mnist()[0].frames[:, 0], scaled, atol=1e-6)
+
+
+def test_frames_turn_by_24_degrees():
+    """The long axis of a digit turns at a steady rate, by second moments about the middle."""
+    frames = rotating_mnist()[0].frames.astype(float)[:200]
+    grid = np.arange(28) - 13.5
+    xx, yy = (np.einsum(f"nthw,{axis}->nt", frames, grid**2) for axis in ("w", "h"))
+    xy = np.einsum("nthw,h,w->nt", frames, grid, grid)
+    axis = np.unwrap(np.arctan2(-2 * xy, xx - yy), axis=1) / 2
+    turns = np.degrees(np.diff(axis, axis=1))
+    np.testing.assert_allclose(np.abs(np.median(turns, axis=0)), 24, atol=2)
+    assert len({*np.sign(np.median(turns, axis=0))}) == 1
+
+
+def test_level_of_the_mean_image(frame_3):
+    _, test, mean = frame_3
+    assert np.mean((test - mean) ** 2) == pytest.approx(0.0366, rel=0.02)
+
+
+def test_level_of_twenty_principal_components(frame_3):
+    train, test, mean = frame_3
+    _, _, directions = np.linalg.svd(train - mean, full_matrices=False)
+    directions = directions[:20]
+    rest = (test - mean) - (test - mean) @ directions.T @ directions
+    assert np.mean(rest**2) == pytest.approx(0.01205, rel=0.02)
+
+
+def test_level_of_the_nearest_neighbour(frame_3):
+    train, test, _ = frame_3
+    starts = [part.frames[:, 0].reshape(len(part), -1).astype(float) for part in rotating_mnist()]
+    distance = np.sum(starts[0] ** 2, axis=1) - 2 * starts[1] @ starts[0].T
+    assert np.mean((test - train[distance.argmin(axis=1)]) ** 2) == pytest.approx(0.0264, rel=0.02)
+
+
+def test_the_file_is_small_and_has_its_notice():
+    import importlib.resources
+
+    folder = importlib.resources.files("shootax.data")
+    assert len((folder / "mnist_threes.npz").read_bytes()) < 200_000
+    notice = (folder / "mnist_threes.NOTICE.md").read_text()
+    assert "LeCun" in notice
+    assert "Attribution-ShareAlike 3.0" in notice

@@ -1,0 +1,60 @@
+"""Layers that halve and double images are the convolutions that they stand for."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import shootax as sx
+
+KEY = jax.random.key(0)
+NUMBERS = ("NHWC", "HWIO", "NHWC")
+
+
+def image(size, channels):
+    return jax.random.normal(jax.random.key(1), (2, size, size, channels))
+
+
+@pytest.mark.parametrize("size", [4, 5, 7, 14])
+@pytest.mark.parametrize("width", [3, 5])
+def test_halving_is_a_convolution_of_stride_2(size, width):
+    layer, x = sx.Halve(3, 4, width, key=KEY), image(size, 3)
+    padding = [(width // 2, width // 2)] * 2
+    expected = jax.lax.conv_general_dilated(
+        x, layer.weight, (2, 2), padding, dimension_numbers=NUMBERS
+    )
+    np.testing.assert_allclose(layer(x), expected, atol=1e-12)
+
+
+@pytest.mark.parametrize("size", [4, 7])
+def test_doubling_is_a_transposed_convolution(size):
+    """The input with zeros in between, under a kernel of width 6."""
+    layer, x = sx.Double(3, 2, key=KEY), image(size, 3)
+    parts = np.asarray(layer.weight).reshape(3, 3, 3, 2, 2, 2)
+    kernel = np.zeros((6, 6, 3, 2))
+    for i, j, p, q in np.ndindex(3, 3, 2, 2):
+        kernel[2 * i + 1 - p, 2 * j + 1 - q] = parts[i, j, :, p, q]
+    expected = jax.lax.conv_general_dilated(
+        x, jnp.asarray(kernel), (1, 1), [(3, 3)] * 2, lhs_dilation=(2, 2), dimension_numbers=NUMBERS
+    )
+    np.testing.assert_allclose(layer(x), expected[:, : 2 * size, : 2 * size], atol=1e-12)
+
+
+def test_biases_are_added():
+    for layer in (sx.Halve(1, 2, key=KEY), sx.Double(1, 2, key=KEY)):
+        moved = jax.tree.map(lambda leaf: leaf + 1.0 if leaf.ndim == 1 else leaf, layer)
+        x = image(4, 1)
+        np.testing.assert_allclose(moved(x), layer(x) + 1.0, atol=1e-12)
+
+
+def test_layer_norm_is_the_same_for_an_image_alone_and_in_a_batch():
+    norm, x = sx.LayerNorm(3), 5 * image(4, 3) + 2
+    out = np.asarray(norm(x))
+    np.testing.assert_allclose(out.mean(axis=(1, 2, 3)), 0, atol=1e-10)
+    np.testing.assert_allclose(out.var(axis=(1, 2, 3)), 1, rtol=1e-4)
+    np.testing.assert_allclose(norm(x[:1]), out[:1], atol=1e-12)
+
+
+def test_even_kernels_are_refused():
+    with pytest.raises(ValueError, match="odd"):
+        sx.Halve(1, 1, 4, key=KEY)

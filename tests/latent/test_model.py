@@ -1,0 +1,116 @@
+"""Latent models of all formulations: shapes, gradients, masks, files."""
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import shootax as sx
+from shootax.data import Sequences
+from shootax.latent import model as module
+
+TIMES = 0.1 * np.arange(5)
+KEYS = jax.random.split(jax.random.key(0), 4)
+
+
+def make(name="dynamic-particles", norm="layer"):
+    field = sx.UpDown(dim=3, inflation=2)
+    control = sx.formulation(name, field, particles=4, key=KEYS[0], T=0.4)
+    net = sx.Net(field, control, integrator=sx.RK4(steps=4), key=KEYS[1])
+    encoder = sx.ImageEncoder(3, frames=2, size=9, channels=(2, 3), norm=norm, key=KEYS[2])
+    decoder = sx.ImageDecoder(3, size=9, channels=(3, 2), norm=norm, key=KEYS[3])
+    return sx.LatentModel(encoder, net, decoder, TIMES)
+
+
+def frames(rows=4):
+    return jax.random.uniform(jax.random.key(5), (rows, 5, 9, 9))
+
+
+@pytest.mark.parametrize("name", sx.FORMULATIONS)
+def test_shapes_gradients_and_files(name, tmp_path):
+    model, y = make(name), frames()
+
+    @eqx.filter_jit
+    @eqx.filter_value_and_grad(has_aux=True)
+    def loss(model):
+        out = model(y[:, :2])
+        return jnp.mean((out - y) ** 2) + sx.penalty(model), out
+
+    (_, out), gradient = loss(model)
+    assert out.shape == y.shape
+    assert 0 < out.min() < out.max() < 1
+    for path, leaf in jax.tree.leaves_with_path(eqx.filter(gradient, eqx.is_array)):
+        assert jnp.any(leaf != 0), jax.tree_util.keystr(path)
+    sx.save(tmp_path / "model.safetensors", model)
+    again = sx.load(tmp_path / "model.safetensors")
+    np.testing.assert_array_equal(again(y[:, :2]), model(y[:, :2]))
+
+
+def test_frames_asked_for_are_those_of_the_whole():
+    model, y = make(norm="none"), frames()
+    whole = model(y[:, :2])
+    which = np.array([[0, 4], [1, 2], [3, 0], [2, 2]])
+    some = model(sx.Asked(y[:, :2], which))
+    expected = np.asarray(whole)[np.arange(4)[:, None], which]
+    np.testing.assert_allclose(some, expected, atol=1e-12)
+
+
+def test_many_frames_are_decoded_in_pieces(monkeypatch):
+    model, y = make(), frames()
+    whole = model(y[:, :2])
+    monkeypatch.setattr(module, "CHUNK", 7)
+    np.testing.assert_allclose(model(y[:, :2]), whole, atol=1e-12)
+
+
+def test_times_beyond_the_depth_are_refused():
+    model = make()
+    with pytest.raises(ValueError, match="larger T"):
+        sx.LatentModel(model.encoder, model.net, model.decoder, [0.0, 0.5])
+
+
+def test_masked_error_ignores_hidden_frames():
+    y = np.asarray(frames(1)[0])
+    mask = np.array([1, 0, 1, 0, 0])
+    prediction = y + np.array([1.0, 50.0, 2.0, 50.0, 50.0])[:, None, None]
+    error = sx.masked_squared_error(
+        jnp.asarray(prediction), sx.Masked(jnp.asarray(y), jnp.asarray(mask))
+    )
+    assert error == pytest.approx((1 + 4) / 2)
+
+
+def test_hidden_frames():
+    y = np.asarray(frames(6))
+    sampler = sx.HiddenFrames(Sequences(y, TIMES), first=2, never=(3,), hidden=2)
+    draws = [sampler(jax.random.key(i)) for i in range(40)]
+    for asked, targets in draws:
+        which = np.asarray(asked.which)
+        assert which.shape == (6, 2)
+        assert not (which == 3).any()
+        assert (np.diff(which, axis=1) > 0).all()
+        np.testing.assert_allclose(targets, y[np.arange(6)[:, None], which], rtol=1e-6)
+    seen = np.stack([asked.which for asked, _ in draws])
+    counts = np.bincount(seen.ravel(), minlength=5) / seen.size
+    np.testing.assert_allclose(counts[[0, 1, 2, 4]], 0.25, atol=0.06)
+    fixed = sx.HiddenFrames(Sequences(y, TIMES), first=2, never=(3,), hidden=2, redrawn=False)
+    first, second = (fixed(jax.random.key(i))[0].which for i in range(2))
+    np.testing.assert_array_equal(first, second)
+
+
+@pytest.mark.usefixtures("standard_promotion")
+def test_the_best_epoch_is_kept():
+    """With a rate that drives the loss up again, the model returned is not that of the last epoch."""
+    x = np.linspace(-1, 1, 20)[:, None]
+    net = sx.Net(sx.UpDown(dim=1, inflation=2), particles=2, key=KEYS[0])
+    options = {
+        "epochs": 12,
+        "learning_rate": 0.3,
+        "schedule": sx.Constant(),
+        "validation": (x, x**2),
+    }
+    best = sx.fit(net, x, x**2, keep_best=True, **options)
+    error = float(jnp.mean((best.net(x) - x**2) ** 2))
+    assert error == pytest.approx(best.history["validation"].min(), rel=1e-5)
+    assert error < best.history["validation"][-1]
+    with pytest.raises(ValueError, match="validation"):
+        sx.fit(net, x, x**2, keep_best=True, epochs=1)
