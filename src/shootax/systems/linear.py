@@ -118,7 +118,8 @@ def linear_equations(
 
 @linear_equations.def_fwd
 def _(perturbed, given, penalty, maximiser):
-    return _forward(*given, penalty, maximiser)
+    field, y = given
+    return _forward(field, y, penalty, maximiser)
 
 
 @linear_equations.def_bwd
