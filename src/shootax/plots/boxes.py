@@ -36,7 +36,9 @@ def box_figure(results: Results, panels: Sequence[tuple[str, str, bool]], title:
         axis.set(xlabel="inflation factor α", ylabel=label, xlim=(-0.6, len(inflations) - 0.4))
         axis.grid(axis="y", lw=0.4, alpha=0.5)
     names: list[Any] = [Patch(color=COLOURS[name], label=name) for name in formulations]
-    figure.legend(handles=names, loc="outside lower center", ncols=len(names), fontsize=8, frameon=False)
+    figure.legend(
+        handles=names, loc="outside lower center", ncols=len(names), fontsize=8, frameon=False
+    )
     figure.suptitle(title, fontsize=10)
     return figure
 
