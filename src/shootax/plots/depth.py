@@ -30,7 +30,7 @@ def particle_fits_figure(nets: Mapping[int, Net], errors: Mapping[int, float], f
                     outside += 1
             label = f"x ({outside} particles outside)" if outside else "x"
             axis.set(xlabel=label)
-        axis.set(title=f"{count} particles, MSE {errors[count]:.2g}")
+        axis.set_title(f"{count} particles\nMSE {errors[count]:.2g}", fontsize=8)
     axes[0, 0].set_ylabel("y")
     axes[0, 0].legend(fontsize=8, frameon=False)
     return figure

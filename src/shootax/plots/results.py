@@ -39,16 +39,19 @@ class Results:
         return np.array([value for value in found if value is not None], float)
 
     def typical(self, entry: str, **wanted: Any) -> Run | None:
-        """The run whose entry is nearest to the median."""
+        """The run in the middle of all, ordered by an entry; the lower one of two."""
         runs = [run for run in self.where(**wanted) if run.get(entry) is not None]
         if not runs:
             return None
-        middle = np.median([run[entry] for run in runs])
-        return min(runs, key=lambda run: (abs(run[entry] - middle), run["seed"]))
+        return sorted(runs, key=lambda run: (run[entry], run["seed"]))[(len(runs) - 1) // 2]
 
     def net(self, run: Run) -> Net:
         """The model of a run."""
         return load(self.folder / run["model"])
+
+    def inflations(self) -> list[int]:
+        """The inflation factors of runs that ended well."""
+        return sorted({run["inflation"] for run in self.where()})
 
     def main_particles(self) -> int:
         """The number of particles that the formulations are compared with."""

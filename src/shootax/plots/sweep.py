@@ -126,7 +126,7 @@ def _nets(results: Results, runs: dict[Any, Run]) -> dict[Any, Any]:
 
 def _shown(results: Results) -> list[int]:
     """Inflation factors whose models are looked into: the paper's 16 and 64, if there."""
-    have = sorted(results.settings.inflations)
+    have = results.inflations()
     return [a for a in (16, 64) if a in have] or have[:1]
 
 
@@ -141,6 +141,8 @@ def _dynamic(results: Results, inflation: int) -> Run | None:
 
 def _by_particles(results: Results) -> dict[int, Run]:
     """A typical run for each number of particles at the first inflation factor that is shown."""
+    if not results.inflations():
+        return {}
     inflation = _shown(results)[0]
     runs = results.where(formulation="dynamic-particles", inflation=inflation)
     counts = sorted({run["particles"] for run in runs})
@@ -151,7 +153,9 @@ def _by_particles(results: Results) -> dict[int, Run]:
 
 def _formulations(results: Results) -> dict[str, Run]:
     """A typical run of each formulation for the trajectories, at α = 32 if there."""
-    have = sorted(results.settings.inflations)
+    have = results.inflations()
+    if not have:
+        return {}
     inflation = 32 if 32 in have else have[0]
     found = {}
     for name in FORMULATIONS:

@@ -28,5 +28,6 @@ def trajectories_figure(nets: Mapping[str, Net]):
         above.set_title(name, fontsize=8)
     axes[0, 0].set_ylabel("short range")
     axes[1, 0].set_ylabel("long range, pasted")
-    axes[1, 0].legend(fontsize=7, loc="upper right", frameon=False)
+    lines, names = axes[1, 0].get_legend_handles_labels()
+    figure.legend(lines, names, loc="outside lower center", ncols=2, fontsize=8, frameon=False)
     return figure
