@@ -23,7 +23,7 @@ def test_errors_are_those_of_the_baked_nets_and_of_fourth_order(case):
         gap = np.asarray(sx.bake(net, integrator=sx.RK4(line.steps))(x) - net(x))
         np.testing.assert_allclose(line.largest, np.abs(gap).max(), rtol=1e-10)
         np.testing.assert_allclose(line.error, np.sqrt(np.mean(gap**2)), rtol=1e-10)
-    assert 8 < lines[2].error / lines[1].error < 32
+    assert lines[2].error > 12 * lines[1].error, "halving the steps, at order four or better"
 
 
 def test_theta_stays_that_of_the_live_net(case):
@@ -37,7 +37,7 @@ def test_theta_stays_that_of_the_live_net(case):
 
 
 def test_counts(case):
-    net, x, lines = case
+    net, _, lines = case
     theta = sum(leaf.size for leaf in net.field.theta.values())
     lift = sx.count(net.lift)
     for line in lines:

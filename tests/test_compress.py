@@ -96,19 +96,30 @@ def test_five_particles_of_an_updown_net_are_recovered():
 
 
 @pytest.mark.slow
-def test_outputs_can_be_matched_instead_and_the_search_stops_at_the_first_that_will_do():
+def test_outputs_can_be_matched_instead():
     field = sx.Affine(3, activation="tanh")
     net = sx.Net(field, sx.Static(field, key=KEY), integrator=sx.RK4(2), key=KEY)
     x = jnp.asarray(np.random.default_rng(0).normal(size=(30, 3)))
-    found = sx.compress(net, x=x, match="outputs", tolerance=0.05, starts=2, iterations=200)
+    options = {"particles": (1, 3), "starts": 2, "iterations": 200, "tolerance": 0.05}
+    found = sx.compress(net, x=x, match="outputs", **options)
     assert found.reached
-    gap, spread = found.net(x) - net(x), net(x) - net(x).mean(0)
-    assert float(jnp.sqrt(jnp.sum(gap**2) / jnp.sum(spread**2))) <= 0.05
-    searched = sx.compress(net, tolerance=0.01, starts=2, iterations=200)
-    tried = [point.particles for point in searched.curve]
-    assert all(point.bound <= 0.01 for point in searched.curve), "no number was tried in vain"
-    assert searched.reached == (min(point.error for point in searched.curve) <= 0.01)
-    assert max(tried) * 2 * 3 <= sx.count(net.control)
+    gap, spread = found.net(x) - net(x), net(x) - net(x).mean(0, keepdims=True)
+    reported = {point.particles: point.error for point in found.curve}
+    error = float(jnp.sqrt(jnp.sum(gap**2) / jnp.sum(spread**2)))
+    np.testing.assert_allclose(error, reported[found.net.control.ensemble.particles], rtol=1e-6)
+    assert error <= 0.05
+
+
+@pytest.mark.slow
+def test_the_search_begins_where_the_bound_allows_and_finds_the_fewest():
+    field = sx.Affine(6, activation="tanh")
+    theta = made_by(sx.FrozenParticles, field, 2).control.theta_at_start(field)
+    control = eqx.tree_at(lambda c: c.theta, sx.Static(field, key=KEY), theta)
+    net = sx.Net(field, control, integrator=sx.RK4(2), key=KEY)
+    found = sx.compress(net, tolerance=1e-3, starts=3, iterations=300)
+    assert found.reached
+    assert found.net.control.ensemble.particles == 2
+    assert min(point.particles for point in found.curve) == 2, "one particle cannot do it"
 
 
 def test_what_cannot_be_compressed_is_refused():

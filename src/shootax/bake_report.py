@@ -1,6 +1,7 @@
 """What a plain network costs, and what fewer steps cost in accuracy."""
 
 import dataclasses
+import math
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
@@ -106,7 +107,7 @@ def _row_operations(field: AbstractField, theta: PyTree[Array]) -> int:
     leaves = jax.tree.leaves(field.state)
     if len(leaves) == 1 and len(leaves[0].shape) > 1:
         places = leaves[0].size // leaves[0].shape[0]
-    return 2 * places * sum(leaf[0, 0].size for leaf in jax.tree.leaves(theta))
+    return 2 * places * sum(math.prod(leaf.shape[2:]) for leaf in jax.tree.leaves(theta))
 
 
 def _live_operations(net: Net, rows: int) -> float:
