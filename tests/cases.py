@@ -7,6 +7,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
+import safetensors.numpy
 
 import shootax as sx
 
@@ -154,3 +155,10 @@ def assert_close(a: Any, b: Any, rtol: float = 1e-12, atol: float = 1e-12) -> No
     assert jax.tree.structure(a) == jax.tree.structure(b)
     for x, y in zip(jax.tree.leaves(a), jax.tree.leaves(b), strict=True):
         np.testing.assert_allclose(np.asarray(x), np.asarray(y), rtol=rtol, atol=atol)
+
+
+def rewrite_header(path: Any, **entries: str) -> None:
+    """Changes entries of the header of a model file."""
+    with safetensors.safe_open(path, framework="numpy") as file:
+        old, tensors = file.metadata(), {k: file.get_tensor(k) for k in file.keys()}  # noqa: SIM118
+    safetensors.numpy.save_file(tensors, path, metadata={**old, **entries})

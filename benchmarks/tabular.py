@@ -1,0 +1,171 @@
+"""Estimators at their defaults against those of scikit-learn, on the tables that come with it.
+
+    python benchmarks/tabular.py --json benchmarks/tabular.json
+    python benchmarks/tabular.py --markdown benchmarks/tabular.json
+
+Every model sees the same splits: stratified where there are classes, five folds, repeated. Only
+ours has one setting, its defaults; of scikit-learn's networks the best of a grid is named, chosen by
+the very scores that are reported, which favours them.
+"""
+
+import argparse
+import json
+import pathlib
+import time
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from sklearn import datasets
+from sklearn.compose import TransformedTargetRegressor
+from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
+from sklearn.linear_model import LogisticRegressionCV, RidgeCV
+from sklearn.model_selection import RepeatedKFold, RepeatedStratifiedKFold
+from sklearn.neural_network import MLPClassifier, MLPRegressor
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+import shootax as sx
+from shootax.estimators import ShootingClassifier, ShootingRegressor
+
+TABLES: dict[str, tuple[Callable[..., Any], bool]] = {
+    "diabetes": (datasets.load_diabetes, False),
+    "breast cancer": (datasets.load_breast_cancer, True),
+    "wine": (datasets.load_wine, True),
+    "digits": (datasets.load_digits, True),
+}
+FOLDS = 5
+HIDDEN, ALPHAS = ((25,), (50,), (100,), (50, 50)), (1e-4, 1e-2, 1.0)
+
+
+def candidates(classes: bool) -> dict[str, Any]:
+    """The models by name, each a function of a seed."""
+    ours, boosting = (
+        (ShootingClassifier, HistGradientBoostingClassifier)
+        if classes
+        else (ShootingRegressor, HistGradientBoostingRegressor)
+    )
+    models: dict[str, Any] = {
+        "shootax": lambda seed: ours(random_state=seed),
+        "gradient boosting": lambda seed: boosting(random_state=seed),
+        "linear": lambda seed: make_pipeline(
+            StandardScaler(),
+            LogisticRegressionCV(max_iter=2000) if classes else RidgeCV(np.logspace(-3, 4, 15)),
+        ),
+    }
+    for hidden in HIDDEN:
+        for alpha in ALPHAS:
+            models[f"MLP {hidden} α={alpha:g}"] = lambda seed, h=hidden, a=alpha: _mlp(
+                classes, h, a, seed
+            )
+    return models
+
+
+def _mlp(classes: bool, hidden: tuple[int, ...], alpha: float, seed: int) -> Any:
+    """A network of scikit-learn with everything scaled that ours scales by itself."""
+    options: dict[str, Any] = {
+        "hidden_layer_sizes": hidden,
+        "alpha": alpha,
+        "max_iter": 1000,
+        "random_state": seed,
+    }
+    if classes:
+        return make_pipeline(StandardScaler(), MLPClassifier(**options))
+    network = make_pipeline(StandardScaler(), MLPRegressor(**options))
+    return TransformedTargetRegressor(network, transformer=StandardScaler())
+
+
+def parameters(model: Any) -> int | None:
+    """The number of trained numbers, for models that are made of numbers."""
+    if isinstance(model, ShootingRegressor | ShootingClassifier):
+        return model.n_parameters_
+    if isinstance(model, TransformedTargetRegressor):
+        model = model.regressor_
+    if isinstance(model, HistGradientBoostingClassifier | HistGradientBoostingRegressor):
+        return None
+    last = model[-1]
+    if isinstance(last, MLPClassifier | MLPRegressor):
+        return sum(a.size for a in (*last.coefs_, *last.intercepts_))
+    return np.size(last.coef_) + np.size(last.intercept_)
+
+
+def measure(name: str, model_name: str, make: Any, repeats: int) -> dict[str, Any]:
+    """Scores and times of one model on all splits of one table."""
+    load, classes = TABLES[name]
+    x, y = load(return_X_y=True)
+    kind = RepeatedStratifiedKFold if classes else RepeatedKFold
+    scores, seconds, size = [], [], None
+    for seed, (train, test) in enumerate(
+        kind(n_splits=FOLDS, n_repeats=repeats, random_state=0).split(x, y)
+    ):
+        began, model = time.perf_counter(), make(seed)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            model.fit(x[train], y[train])
+        seconds.append(time.perf_counter() - began)
+        scores.append(float(model.score(x[test], y[test])))
+        size = parameters(model)
+    return {
+        "table": name,
+        "model": model_name,
+        "scores": scores,
+        "score": float(np.mean(scores)),
+        "standard_error": float(np.std(scores, ddof=1) / len(scores) ** 0.5),
+        "parameters": size,
+        "seconds_first": seconds[0],
+        "seconds_median": float(np.median(seconds)),
+        "version": sx.__version__,
+    }
+
+
+def markdown(results: list[dict[str, Any]]) -> str:
+    """A line for each table and kind of model; of networks the best, and the smallest within reach."""
+    lines = [
+        "| table | model | score | parameters | fit, s | first fit, s |",
+        "|---|---|---|---|---|---|",
+    ]
+    for name in dict.fromkeys(row["table"] for row in results):
+        rows = {row["model"]: row for row in results if row["table"] == name}
+        networks = [row for row in rows.values() if row["model"].startswith("MLP")]
+        best = max(networks, key=lambda row: row["score"])
+        for row in (rows["shootax"], best, rows["gradient boosting"], rows["linear"]):
+            lines.append(
+                f"| {name} | {row['model']} | {row['score']:.3f} ± {row['standard_error']:.3f} | "
+                f"{row['parameters'] or '–'} | {row['seconds_median']:.2f} | "
+                f"{row['seconds_first']:.2f} |"
+            )
+    return "\n".join(lines)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])  # pyright: ignore
+    parser.add_argument("--json", type=pathlib.Path, default=pathlib.Path("tabular.json"))
+    parser.add_argument("--markdown", type=pathlib.Path, help="print the table of a results file")
+    parser.add_argument("--tables", default=",".join(TABLES))
+    parser.add_argument("--models", default="", help="only models whose names begin with this")
+    parser.add_argument("--repeats", type=int, default=2)
+    options = parser.parse_args()
+    if options.markdown:
+        print(markdown(json.loads(options.markdown.read_text())))
+        return
+    results = json.loads(options.json.read_text()) if options.json.exists() else []
+    for name in options.tables.split(","):
+        for model_name, make in candidates(TABLES[name][1]).items():
+            if not model_name.startswith(options.models):
+                continue
+            row = measure(name, model_name, make, options.repeats)
+            results = [r for r in results if (r["table"], r["model"]) != (name, model_name)]
+            results.append(row)
+            part = options.json.with_suffix(".part")
+            part.write_text(json.dumps(results, indent=1, ensure_ascii=False) + "\n")
+            part.replace(options.json)
+            print(
+                f"{name}, {model_name}: {row['score']:.4f} ± {row['standard_error']:.4f}, "
+                f"{row['parameters']} parameters, {row['seconds_median']:.2f} s",
+                flush=True,
+            )
+
+
+if __name__ == "__main__":
+    main()

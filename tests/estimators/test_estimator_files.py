@@ -1,0 +1,82 @@
+"""Estimators in files, without pickle."""
+
+import json
+
+import numpy as np
+import pytest
+
+import shootax as sx
+from cases import rewrite_header
+from shootax.estimators import ShootingClassifier, ShootingForecaster, ShootingRegressor
+
+pytestmark = pytest.mark.usefixtures("standard_promotion")
+
+SMALL = {"width": 4, "particles": 2, "depth": 2, "max_iter": 5}
+X = np.random.default_rng(0).normal(size=(60, 3)) * 1e5 + 1e9
+Y = X[:, 0] - 2 * X[:, 1]
+HIGH = (np.median(Y) < Y).astype(int)
+
+
+def test_regressor(tmp_path):
+    model = ShootingRegressor(**SMALL, penalty_weight=np.float64(0.5)).fit(X, np.stack([Y, -Y], 1))
+    model.save(tmp_path / "m", record={"note": "kept"})
+    again = ShootingRegressor.load(tmp_path / "m")
+    np.testing.assert_array_equal(again.predict(X), model.predict(X))
+    assert again.get_params() == model.get_params()
+    assert again.loss_curve_ == model.loss_curve_
+    assert again.energy_ == model.energy_
+    record = sx.load_record(tmp_path / "m")
+    assert record["note"] == "kept"
+    assert record["version"] == sx.__version__
+    assert sx.count(sx.load(tmp_path / "m")) == model.n_parameters_
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [["a", "b"], np.array(["a", "b"], dtype=object), [3, 7], [False, True], [0.0, 1.0]],
+    ids=["text", "object", "int", "bool", "float"],
+)
+def test_classes_come_back_with_their_type(labels, tmp_path):
+    y = np.asarray(labels)[HIGH]
+    model = ShootingClassifier(**SMALL).fit(X, y)
+    model.save(tmp_path / "m")
+    again = ShootingClassifier.load(tmp_path / "m")
+    assert again.classes_.dtype == model.classes_.dtype
+    np.testing.assert_array_equal(again.predict(X), model.predict(X))
+    np.testing.assert_array_equal(again.predict_proba(X), model.predict_proba(X))
+
+
+def test_forecaster(tmp_path):
+    phase = np.arange(25) * 0.3 + np.arange(24)[:, None]
+    waves = np.stack([np.sin(phase), np.cos(phase)], axis=-1)
+    model = ShootingForecaster(**SMALL, history=2, horizon=5).fit(waves)
+    model.save(tmp_path / "m")
+    again = ShootingForecaster.load(tmp_path / "m")
+    np.testing.assert_array_equal(again.predict(waves), model.predict(waves))
+
+
+def test_files_of_other_kinds_and_versions(tmp_path):
+    path = tmp_path / "m"
+    ShootingRegressor(**SMALL).fit(X, Y).save(path)
+    with pytest.raises(sx.FileFormatError, match="holds a ShootingRegressor, expected ShootingCl"):
+        ShootingClassifier.load(path)
+    record = {k: v for k, v in sx.load_record(path).items() if k != "version"}
+    future = {"estimator": {**record["estimator"], "format": 2}}
+    rewrite_header(path, record=json.dumps(future), version="9.0.0")
+    with pytest.raises(sx.FileFormatError, match=r"written by shootax 9.0.0 with format 2.*again"):
+        ShootingRegressor.load(path)
+    renamed = {**record["estimator"], "parameters": {"swiftness": 3}}
+    rewrite_header(path, record=json.dumps({"estimator": renamed}))
+    with pytest.raises(sx.FileFormatError, match=r"by shootax 9.0.0, does not fit .*swiftness"):
+        ShootingRegressor.load(path)
+    rewrite_header(path, record="{}")
+    with pytest.raises(sx.FileFormatError, match="holds a net, but no estimator"):
+        ShootingRegressor.load(path)
+
+
+def test_labels_that_no_file_can_hold(tmp_path):
+    y = np.array(["2020-01-01", "2021-01-01"], dtype="datetime64[D]")[HIGH]
+    model = ShootingClassifier(**SMALL).fit(X, y)
+    with pytest.raises(sx.FileFormatError, match="Class labels of type date"):
+        model.save(tmp_path / "m")
+    assert not (tmp_path / "m").exists()
