@@ -91,6 +91,8 @@ RECIPES: dict[str, dict[str, Any]] = {
     },
 }
 
+TIMES = {"smoke": "under 2 min", "quick": "about 15 min", "paper": "about 20 h"}
+
 
 class BouncingBalls(AbstractExperiment):
     """Latent models of all formulations that see three frames of balls and predict the rest."""
@@ -99,7 +101,7 @@ class BouncingBalls(AbstractExperiment):
     about = "sees three frames of bouncing balls and predicts the next ten"
     presets = PRESETS
     recipes = RECIPES
-    times = {"smoke": "under 2 min", "quick": "about 15 min", "paper": "about 20 h"}
+    times = TIMES
 
     def configurations(self, settings: Settings) -> list[Configuration]:
         return models.configurations(settings)
