@@ -81,8 +81,12 @@ def summary_table(results: Sequence[dict[str, Any]]) -> Table:
     ]
     table = Table(title="Medians over seeds", box=SIMPLE, show_edge=False)
     columns = ("test_mse", "penalty", "complexity_log2_frobenius", *extra)
-    for heading in ("formulation", "α", "K", *more, "runs", "MSE", "penalty", "complexity", *extra):
-        table.add_column(heading.replace("_", " "), justify="right")
+    names = {"data_weight": "weight", "short_range_loss": "short", "long_range_loss": "long"}
+    for heading in ("formulation", "α", "K", *more, "runs", "MSE", "R", "complexity", *extra):
+        wide = heading == "formulation"
+        table.add_column(
+            names.get(heading, heading), justify="left" if wide else "right", no_wrap=wide
+        )
     groups: dict[tuple, list[dict[str, Any]]] = {}
     for result in results:
         keys = ("formulation", "inflation", "particles", *more)

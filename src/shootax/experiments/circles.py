@@ -1,7 +1,7 @@
 """Concentric circles: how often a net fits its training data perfectly, by inflation factor."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import equinox as eqx
 import jax.numpy as jnp
@@ -58,6 +58,7 @@ RECIPES: dict[str, dict[str, Any]] = {
         "momentum": 0.1,
         "momentum_by_particles": False,
         "hidden": 0.5,
+        "lift_unit": 1.0,
         "frozen_epochs": 0,
     },
 }
@@ -68,9 +69,9 @@ class Circles(AbstractExperiment):
 
     name = "circles"
     about = "tells a disc from a ring: how often training data are fit perfectly, against α"
-    presets = PRESETS
-    recipes = RECIPES
-    times = {"smoke": "under 1 min", "quick": "under 5 min", "paper": "about 15 min"}
+    presets: ClassVar = PRESETS
+    recipes: ClassVar = RECIPES
+    times: ClassVar = {"smoke": "under 1 min", "quick": "under 5 min", "paper": "about 15 min"}
 
     def configurations(self, settings: Settings) -> list[Configuration]:
         out = []

@@ -32,10 +32,10 @@ def with_particles(configuration: Configuration) -> bool:
 def configurations(settings: Settings, **more: Any) -> list[Configuration]:
     """Every formulation with every inflation factor and, where it has them, number of particles.
 
-    Larger models come first, so that no process is left with a long one at the end.
+    Small models come first, so that there is soon something to look at.
     """
     out = []
-    for inflation in sorted(settings.inflations, reverse=True):
+    for inflation in sorted(settings.inflations):
         for name in settings.formulations:
             counts = settings.particles if name.endswith("-particles") else (None,)
             out.extend(Configuration(name, inflation, count, more) for count in counts)
@@ -76,19 +76,20 @@ def make_net(
 
 def training_options(configuration: Configuration, options: Mapping[str, Any]) -> dict[str, Any]:
     """The part of a recipe that `fit` wants to know."""
-    freeze, units = None, None
+    freeze, units = None, {}
+    if options["lift_unit"] != 1:
+        units["lift"] = options["lift_unit"]
     if with_particles(configuration):
         if options["frozen_epochs"]:
             freeze = {"visible-positions": options["frozen_epochs"]}
-        if options["momentum_by_particles"]:
-            units = {"momenta": _unit(configuration, options)}
-    rates = options["learning_rate"]
+        if _unit(configuration, options) != 1:
+            units["momenta"] = _unit(configuration, options)
     return {
-        "learning_rate": rates,
+        "learning_rate": options["learning_rate"],
         "schedule": schedule(options["schedule"]),
         "clip": options["clip"],
         "freeze": freeze,
-        "units": units,
+        "units": units or None,
     }
 
 

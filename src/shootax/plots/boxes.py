@@ -11,7 +11,10 @@ from shootax.plots.style import COLOURS, INK, new_figure
 
 
 def box_figure(results: Results, panels: Sequence[tuple[str, str, bool]], title: str):
-    """A panel for each `(entry, label, logarithmic)`; removed outliers are counted by `*n`."""
+    """A panel for each `(entry, label, logarithmic)`.
+
+    Outliers are removed and counted by `*n`, runs that diverged by `†n`.
+    """
     figure, axes = new_figure(1, len(panels), 3.6 * len(panels), 2.9)
     formulations = [name for name in COLOURS if name in results.settings.formulations]
     inflations = sorted(results.settings.inflations)
@@ -27,17 +30,30 @@ def box_figure(results: Results, panels: Sequence[tuple[str, str, bool]], title:
                     particles=results.particles_of(name),
                 )
                 place = j + (i - (len(formulations) - 1) / 2) * 0.2
-                _box(axis, place, values, COLOURS[name])
+                lost = _lost(results, name, inflation)
+                _box(axis, place, values, COLOURS[name], lost)
         axis.set_xticks(range(len(inflations)), [str(a) for a in inflations])
         axis.set(xlabel="inflation factor α", ylabel=label, xlim=(-0.6, len(inflations) - 0.4))
         axis.grid(axis="y", lw=0.4, alpha=0.5)
     names: list[Any] = [Patch(color=COLOURS[name], label=name) for name in formulations]
-    figure.legend(handles=names, loc="outside lower center", ncols=len(names), fontsize=8)
+    figure.legend(
+        handles=names, loc="outside lower center", ncols=len(names), fontsize=8, frameon=False
+    )
     figure.suptitle(title, fontsize=10)
     return figure
 
 
-def _box(axis: Any, place: float, values: np.ndarray, colour: str) -> None:
+def _lost(results: Results, name: str, inflation: int) -> int:
+    wanted = {
+        "formulation": name,
+        "inflation": inflation,
+        "particles": results.particles_of(name),
+    }
+    same = [run for run in results.runs if all(run[key] == wanted[key] for key in wanted)]
+    return sum(run["status"] != "ok" for run in same)
+
+
+def _box(axis: Any, place: float, values: np.ndarray, colour: str, lost: int) -> None:
     kept, removed = without_outliers(values)
     if len(kept) == 0:
         return
@@ -63,9 +79,10 @@ def _box(axis: Any, place: float, values: np.ndarray, colour: str) -> None:
         capprops=line,
         manage_ticks=False,
     )
-    if removed:
+    marks = (f"*{removed}" if removed else "") + (f"†{lost}" if lost else "")
+    if marks:
         axis.annotate(
-            f"*{removed}",
+            marks,
             (place, kept.max()),
             textcoords="offset points",
             xytext=(0, 2),

@@ -32,7 +32,7 @@ def particle_fits_figure(nets: Mapping[int, Net], errors: Mapping[int, float], f
             axis.set(xlabel=label)
         axis.set(title=f"{count} particles, MSE {errors[count]:.2g}")
     axes[0, 0].set_ylabel("y")
-    axes[0, 0].legend(fontsize=8)
+    axes[0, 0].legend(fontsize=8, frameon=False)
     return figure
 
 

@@ -51,6 +51,8 @@ def success_figure(results: Results):
         )
         axis.set_xticks(range(len(rows)), [str(a) for a, _, _ in rows])
     axis.set(xlabel="inflation factor α", ylabel="training data fit perfectly, %", ylim=(-4, 104))
-    axis.legend(title="weight of the classification loss", fontsize=8, title_fontsize=8)
+    axis.legend(
+        title="weight of the classification loss", fontsize=8, title_fontsize=8, frameon=False
+    )
     axis.tick_params(colors=INK)
     return figure

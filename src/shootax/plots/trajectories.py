@@ -28,5 +28,5 @@ def trajectories_figure(nets: Mapping[str, Net]):
         above.set_title(name, fontsize=8)
     axes[0, 0].set_ylabel("short range")
     axes[1, 0].set_ylabel("long range, pasted")
-    axes[1, 0].legend(fontsize=7, loc="upper right")
+    axes[1, 0].legend(fontsize=7, loc="upper right", frameon=False)
     return figure

@@ -35,7 +35,9 @@ class Settings:
     @classmethod
     def from_json(cls, values: Mapping[str, Any]) -> "Settings":
         """The settings that `as_json` wrote."""
-        made = {k: tuple(v) if isinstance(v, list) else v for k, v in values.items()}
+        made: dict[str, Any] = {
+            k: tuple(v) if isinstance(v, list) else v for k, v in values.items()
+        }
         return cls(**made)
 
 

@@ -41,7 +41,7 @@ def run_groups(
     waiting: queue.SimpleQueue[Group] = queue.SimpleQueue()
     for group in groups:
         waiting.put(group)
-    events: queue.SimpleQueue[Event | None | BaseException] = queue.SimpleQueue()
+    events: queue.SimpleQueue[Event | BaseException | None] = queue.SimpleQueue()
     count = min(jobs, len(groups))
     workers = [_Worker(settings, store, checkpoint_seconds) for _ in range(count)]
 

@@ -168,8 +168,12 @@ def _read(path: pathlib.Path, kind: type) -> Any:
 def _difference(old: Any, new: dict[str, Any]) -> str:
     if not isinstance(old, dict):
         return "they cannot be read"
-    changed = [key for key in new if old.get(key) != new[key]]
-    return "; ".join(f"{key}: there {old.get(key)!r}, here {new[key]!r}" for key in changed[:3])
+    old, new = ({**each, **each.get("options", {})} for each in (old, new))
+    names = [name for name in {**old, **new} if name != "options"]
+    changed = [name for name in names if old.get(name) != new.get(name)]
+    return "; ".join(
+        f"{name}: there {old.get(name)!r}, here {new.get(name)!r}" for name in changed[:3]
+    )
 
 
 def _versions() -> dict[str, str]:

@@ -10,6 +10,7 @@ import os
 import queue
 import sys
 import threading
+import time
 import traceback
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -36,16 +37,19 @@ def run_group(
     def show(done: int, text: str) -> None:
         say({"done": done, "total": settings.epochs, "text": text})
 
-    checkpoint = Checkpoint(store.checkpoint(group), every)
+    checkpoint, began = Checkpoint(store.checkpoint(group), every), time.process_time()
     outcomes = experiment.train(
         settings, group.configuration, group.seeds, checkpoint=checkpoint, progress=show
     )
+    # On a machine with other work this says more than the time on the wall; it includes compilation.
+    spent = time.process_time() - began
     runs = []
     for seed, outcome in zip(group.seeds, outcomes, strict=True):
         diverged = isinstance(outcome, DivergedError)
         fit = outcome.result if diverged else outcome
         run = entry(settings, group.configuration, seed)
         run["seconds"] = fit.seconds / len(group.seeds)
+        run["processor_seconds"] = spent / len(group.seeds)
         run["epochs"] = len(fit.history["objective"])
         if diverged:
             run |= {"status": "diverged", "reason": str(outcome)}

@@ -185,7 +185,9 @@ def run_epoch(
     return after, report
 
 
-def _updates(gradient: Array, optimizer: Any, parameters: Array, frame: Frame, recipe: Recipe):
+def _updates(
+    gradient: Array, optimizer: Any, parameters: Array, frame: Frame, recipe: Recipe
+) -> tuple[Any, Any]:
     """The optimizer's answer as a vector, whether it saw one or the arrays of the model."""
     if recipe.whole:
         return recipe.optimizer.update(gradient, optimizer, parameters)

@@ -61,11 +61,10 @@ def prepare(
             )
         if validation is not None and not isinstance(validation, tuple):
             raise ValueError("With a sampler, give the validation data as a pair (x, y).")
-        return (
-            x,
-            None if validation is None else _data(*validation, None, None, "validation "),
-            shared,
-        )
+        if validation is None:
+            return x, None, shared
+        held_x, held_y = validation
+        return x, _data(held_x, held_y, None, None, "validation "), shared
     data = _data(x, y, weights, times if each else None, "")
     if validation is None:
         return data, None, shared

@@ -1,0 +1,95 @@
+"""The commands `reproduce` and `plot`, run as a user runs them."""
+
+import json
+
+import pytest
+from test_commands import run
+
+import shootax as sx
+
+ENTRIES = [
+    *("experiment", "preset", "formulation", "inflation", "particles", "seed", "parameters"),
+    *("test_mse", "penalty", "complexity_log2_frobenius", "complexity_log2_nuclear"),
+    *("complexity_log2_spectral", "hamiltonian_drift", "seconds", "status"),
+]
+
+
+def reproduced(tmp_path, name, *arguments):
+    out = tmp_path / "out"
+    done = run("reproduce", name, "--preset", "smoke", "--out", str(out), *arguments, timeout=900)
+    assert done.returncode == 0, done.stderr
+    runs = json.loads((out / "results.json").read_text())
+    for each in runs:
+        assert set(ENTRIES) <= set(each)
+        assert each["status"] == "ok", each["reason"]
+        moving = each["formulation"] == "dynamic-particles"
+        assert (each["hamiltonian_drift"] is not None) == moving
+    return out, runs, done.stdout
+
+
+def check_figures(out, names):
+    for name in names:
+        assert (out / "figures" / f"{name}.png").stat().st_size > 5_000
+        assert (out / "figures" / f"{name}.svg").read_text().lstrip().startswith("<?xml")
+
+
+def test_circles(tmp_path):
+    out, runs, text = reproduced(tmp_path, "circles", "--inflation", "2")
+    assert len(runs) == 4  # two seeds, two weights
+    assert {run["data_weight"] for run in runs} == {100.0, 3.0}
+    for each in runs:
+        assert each["success"] == (each["train_accuracy"] == 1.0)
+    assert "[4/4]" in text  # plain lines, as this is no terminal
+    assert "left" in text
+    check_figures(out, ["success"])
+    small = tmp_path / "small"
+    done = run("plot", str(out), "--compact", str(small))
+    assert done.returncode == 0, done.stderr
+    check_figures(small, ["success"])
+    again = run("reproduce", "circles", "--preset", "smoke", "--out", str(out), "--inflation", "3")
+    assert again.returncode == 1
+    assert "inflations: there [2], here [3]" in again.stderr.replace("\n", " ")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["quadratic", "cubic"])
+def test_regression(tmp_path, name):
+    out, runs, _ = reproduced(tmp_path, name)
+    assert [each["formulation"] for each in runs[::2]] == list(sx.FORMULATIONS)
+    check_figures(
+        out, ["loss_and_complexity", "fits_by_particles", "mapping", "weights_along_depth"]
+    )
+    assert "84,101" in (out / "figures" / "parameters.md").read_text()
+    assert "static-direct" in (out / "figures" / "results.md").read_text()
+
+
+@pytest.mark.slow
+def test_spiral(tmp_path):
+    out, runs, _ = reproduced(tmp_path, "spiral")
+    for each in runs:
+        assert 0 < each["short_range_loss"] < each["long_range_loss"]
+    check_figures(out, ["short_range", "long_range", "squared_norm", "trajectories"])
+
+
+def test_list():
+    done = run("reproduce", "--list")
+    assert done.returncode == 0, done.stderr
+    for word in ("quadratic", "cubic", "spiral", "circles", "smoke", "quick", "paper", "min"):
+        assert word in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("reproduce", "quartic"), "Unknown experiment 'quartic'. Choose one of: circles, cubic"),
+        (("reproduce", "cubic", "--preset", "slow"), "Unknown preset 'slow'. Choose one of: paper"),
+        (("plot", "."), ". has no results"),
+    ],
+)
+def test_mistakes(arguments, message, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    done = run(*arguments)
+    assert done.returncode == 1
+    assert message in done.stderr
+    assert "Traceback" not in done.stderr
+    assert not list(tmp_path.iterdir())
