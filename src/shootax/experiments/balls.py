@@ -55,7 +55,7 @@ PRESETS: dict[str, dict[str, Any]] = {
         "formulations": ("static-direct", "dynamic-particles"),
         "inflations": (5,),
         "particles": (50,),
-        "epochs": 20,
+        "epochs": 50,
         "options": {
             **FULL,
             **WEIGHTS,
@@ -91,7 +91,7 @@ RECIPES: dict[str, dict[str, Any]] = {
     },
 }
 
-TIMES = {"smoke": "under 2 min", "quick": "about 15 min", "paper": "about 20 h"}
+TIMES = {"smoke": "under 2 min", "quick": "about 15 min", "paper": "about 15 h"}
 
 
 class BouncingBalls(AbstractExperiment):

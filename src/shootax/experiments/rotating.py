@@ -72,7 +72,7 @@ RECIPES: dict[str, dict[str, Any]] = {
     },
 }
 
-TIMES = {"smoke": "under 2 min", "quick": "about 15 min", "paper": "about 4 h"}
+TIMES = {"smoke": "under 2 min", "quick": "about 10 min", "paper": "about 2 h"}
 
 
 class RotatingMNIST(AbstractExperiment):
