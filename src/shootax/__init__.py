@@ -68,6 +68,7 @@ from shootax.kernels import InverseMultiquadric as InverseMultiquadric
 from shootax.kernels import LaplaceKernel as LaplaceKernel
 from shootax.kernels import SumKernel as SumKernel
 from shootax.latent import Asked as Asked
+from shootax.latent import Dense as Dense
 from shootax.latent import Double as Double
 from shootax.latent import Halve as Halve
 from shootax.latent import HiddenFrames as HiddenFrames

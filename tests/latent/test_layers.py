@@ -15,7 +15,7 @@ def image(size, channels):
     return jax.random.normal(jax.random.key(1), (2, size, size, channels))
 
 
-@pytest.mark.parametrize("size", [4, 5, 7, 14])
+@pytest.mark.parametrize("size", [5, 14])
 @pytest.mark.parametrize("width", [3, 5])
 def test_halving_is_a_convolution_of_stride_2(size, width):
     layer, x = sx.Halve(3, 4, width, key=KEY), image(size, 3)
@@ -26,7 +26,7 @@ def test_halving_is_a_convolution_of_stride_2(size, width):
     np.testing.assert_allclose(layer(x), expected, atol=1e-12)
 
 
-@pytest.mark.parametrize("size", [4, 7])
+@pytest.mark.parametrize("size", [7])
 def test_doubling_is_a_transposed_convolution(size):
     """The input with zeros in between, under a kernel of width 6."""
     layer, x = sx.Double(3, 2, key=KEY), image(size, 3)

@@ -27,7 +27,15 @@ def frames(rows=4):
     return jax.random.uniform(jax.random.key(5), (rows, 5, 9, 9))
 
 
-@pytest.mark.parametrize("name", sx.FORMULATIONS)
+ALL = [
+    pytest.param(
+        name, marks=() if name in ("static-direct", "dynamic-particles") else pytest.mark.slow
+    )
+    for name in sx.FORMULATIONS
+]
+
+
+@pytest.mark.parametrize("name", ALL)
 def test_shapes_gradients_and_files(name, tmp_path):
     model, y = make(name), frames()
 
@@ -44,7 +52,10 @@ def test_shapes_gradients_and_files(name, tmp_path):
         assert jnp.any(leaf != 0), jax.tree_util.keystr(path)
     sx.save(tmp_path / "model.safetensors", model)
     again = sx.load(tmp_path / "model.safetensors")
-    np.testing.assert_array_equal(again(y[:, :2]), model(y[:, :2]))
+    assert jax.tree.structure(again) == jax.tree.structure(model)
+    jax.tree.map(
+        np.testing.assert_array_equal, *(eqx.filter(m, eqx.is_array) for m in (again, model))
+    )
 
 
 def test_frames_asked_for_are_those_of_the_whole():
@@ -82,7 +93,8 @@ def test_masked_error_ignores_hidden_frames():
 def test_hidden_frames():
     y = np.asarray(frames(6))
     sampler = sx.HiddenFrames(Sequences(y, TIMES), first=2, never=(3,), hidden=2)
-    draws = [sampler(jax.random.key(i)) for i in range(40)]
+    draw = eqx.filter_jit(sampler)
+    draws = [draw(jax.random.key(i)) for i in range(40)]
     for asked, targets in draws:
         which = np.asarray(asked.which)
         assert which.shape == (6, 2)

@@ -55,7 +55,7 @@ PRESETS: dict[str, dict[str, Any]] = {
         "formulations": ("static-direct", "dynamic-particles"),
         "inflations": (5,),
         "particles": (50,),
-        "epochs": 20,
+        "epochs": 50,
         "options": {
             **FULL,
             **WEIGHTS,
@@ -91,6 +91,8 @@ RECIPES: dict[str, dict[str, Any]] = {
     },
 }
 
+TIMES = {"smoke": "under 2 min", "quick": "about 15 min", "paper": "about 15 h"}
+
 
 class BouncingBalls(AbstractExperiment):
     """Latent models of all formulations that see three frames of balls and predict the rest."""
@@ -99,7 +101,7 @@ class BouncingBalls(AbstractExperiment):
     about = "sees three frames of bouncing balls and predicts the next ten"
     presets = PRESETS
     recipes = RECIPES
-    times = {"smoke": "under 2 min", "quick": "about 15 min", "paper": "about 20 h"}
+    times = TIMES
 
     def configurations(self, settings: Settings) -> list[Configuration]:
         return models.configurations(settings)

@@ -43,9 +43,15 @@ def make_model(
 
 def training_options(configuration: Configuration, options: Mapping[str, Any]) -> dict[str, Any]:
     """What `fit` wants to know: of the recipe, and Adam with weight decay if there is any."""
-    known = models.training_options(configuration, options)
+    units = None
     if models.with_particles(configuration):
-        known["units"] = {"momenta": options["momentum_unit"] / (configuration.particles or 1)}
+        units = {"momenta": options["momentum_unit"] / (configuration.particles or 1)}
+    known: dict[str, Any] = {
+        "learning_rate": options["learning_rate"],
+        "schedule": models.schedule(options["schedule"]),
+        "clip": options["clip"],
+        "units": units,
+    }
     if options["weight_decay"]:
         decay = optax.add_decayed_weights(options["weight_decay"], mask=coders)
         known["optimizer"] = optax.chain(optax.scale_by_adam(), decay)

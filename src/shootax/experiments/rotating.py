@@ -72,6 +72,8 @@ RECIPES: dict[str, dict[str, Any]] = {
     },
 }
 
+TIMES = {"smoke": "under 2 min", "quick": "about 10 min", "paper": "about 2 h"}
+
 
 class RotatingMNIST(AbstractExperiment):
     """Latent models of all formulations that turn a three."""
@@ -80,7 +82,7 @@ class RotatingMNIST(AbstractExperiment):
     about = "turns a handwritten three: error at an angle never seen, of four formulations"
     presets = PRESETS
     recipes = RECIPES
-    times = {"smoke": "under 2 min", "quick": "about 15 min", "paper": "about 4 h"}
+    times = TIMES
 
     def configurations(self, settings: Settings) -> list[Configuration]:
         return models.configurations(settings)

@@ -10,3 +10,4 @@ from shootax.latent.layers import Halve as Halve
 from shootax.latent.layers import LayerNorm as LayerNorm
 from shootax.latent.model import Asked as Asked
 from shootax.latent.model import LatentModel as LatentModel
+from shootax.latent.vectors import Dense as Dense

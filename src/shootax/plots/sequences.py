@@ -44,7 +44,7 @@ def sequence_figure(
 def latent_figure(paths: Mapping[str, Float[np.ndarray, "n time dim"]], labels: np.ndarray) -> Any:
     """All points of all paths on their two largest principal components, coloured along time."""
     figure, axes = new_figure(1, len(paths), 2.3 * len(paths) + 0.5, 2.6)
-    dots = None
+    dots: Any = None
     for ax, (name, path) in zip(axes[0], paths.items(), strict=True):
         points = path.reshape(-1, path.shape[-1])
         points = points - points.mean(axis=0)
