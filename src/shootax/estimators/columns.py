@@ -31,7 +31,7 @@ def learn(frame: pd.DataFrame, categorical: Sequence[str] = ()) -> list[Column]:
     """What the columns of a table are. Text, truth values and those named are categorical."""
     columns = []
     for name in frame.columns:
-        values = frame[name]
+        values = column_of(frame, name)
         missing = bool(values.isna().any())
         if values.isna().all():
             raise ValueError(f"Column {name!r} is empty. Leave it out: --ignore {name}")
@@ -57,7 +57,7 @@ def encode(frame: pd.DataFrame, columns: Sequence[Column]) -> tuple[np.ndarray, 
         )
     parts, notes = [], []
     for column in columns:
-        values = frame[column.name]
+        values = column_of(frame, column.name)
         lost = values.isna().to_numpy()
         if lost.any() and not column.missing:
             row = int(np.flatnonzero(lost)[0])
@@ -68,7 +68,9 @@ def encode(frame: pd.DataFrame, columns: Sequence[Column]) -> tuple[np.ndarray, 
             )
         if column.levels is None:
             numbers = numbers_of(values)
-            parts.append(np.where(lost, column.mean, numbers)[:, None])
+            parts.append(
+                np.where(lost, np.nan if column.mean is None else column.mean, numbers)[:, None]
+            )
         else:
             text = _text(values)
             unknown = ~text.isin(column.levels).to_numpy() & ~lost
@@ -92,6 +94,14 @@ def from_json(tree: list[dict[str, Any]]) -> list[Column]:
     return [Column(**column) for column in tree]
 
 
+def column_of(frame: pd.DataFrame, name: Any) -> pd.Series:
+    """A column by its name, which must be there once."""
+    values = frame[name]
+    if not isinstance(values, pd.Series):
+        raise ValueError(f"The table has {values.shape[1]} columns {name!r}. Rename all but one.")
+    return values
+
+
 def is_categorical(values: pd.Series) -> bool:
     """Whether it holds text or truth values. Text that is mostly numbers is a mistake."""
     if pd.api.types.is_bool_dtype(values) or isinstance(values.dtype, pd.CategoricalDtype):
@@ -101,7 +111,7 @@ def is_categorical(values: pd.Series) -> bool:
     present = values.dropna()
     if present.map(lambda entry: isinstance(entry, bool | np.bool_)).all():
         return True
-    share = pd.to_numeric(present, errors="coerce").notna().mean()
+    share = pd.Series(pd.to_numeric(present, errors="coerce")).notna().mean()
     if share < 0.5:
         return True
     numbers_of(values)  # raises at the first entry that is not a number
@@ -110,7 +120,7 @@ def is_categorical(values: pd.Series) -> bool:
 
 def numbers_of(values: pd.Series) -> np.ndarray:
     if not pd.api.types.is_numeric_dtype(values):
-        numbers = pd.to_numeric(values, errors="coerce")
+        numbers = pd.Series(pd.to_numeric(values, errors="coerce"))
         wrong = (numbers.isna() & values.notna()).to_numpy()
         if wrong.any():
             row = int(np.flatnonzero(wrong)[0])
