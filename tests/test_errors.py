@@ -273,9 +273,15 @@ def test_lift_and_readout_that_the_field_cannot_have():
 def test_closed_form_of_a_field_without_blocks(form):
     net = sx.Net(Rotor(), sx.Particles.draw(Rotor(), 2, form=form, key=KEY), key=KEY)
     with pytest.raises(
-        ValueError,
-        match=f"The {form} form needs a field made of blocks and a quadratic penalty, got Rotor",
+        ValueError, match=f"The {form} form needs a field made of blocks, got Rotor"
     ):
+        net(jnp.zeros((3, 2)))
+
+
+def test_linear_form_of_a_field_that_is_not_linear():
+    field = sx.SingleHiddenLayer(dim=2, width=2)
+    net = sx.Net(field, sx.Particles.draw(field, 2, form="linear", key=KEY), key=KEY)
+    with pytest.raises(ValueError, match="The linear form needs a field linear in θ"):
         net(jnp.zeros((3, 2)))
 
 
