@@ -128,7 +128,8 @@ def test_a_worker_that_is_killed_takes_only_its_group_along(whole, tmp_path):
     first, _ = planned(EXPERIMENT, settings())
     process = start(settings(), out, base / "cache")
     wait_for(lambda: Store(out).checkpoint(first).exists(), process)
-    (worker,) = pathlib.Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
+    tasks = pathlib.Path(f"/proc/{process.pid}/task").iterdir()
+    (worker,) = [pid for task in tasks for pid in (task / "children").read_text().split()]
     os.kill(int(worker), signal.SIGKILL)
     assert process.wait(timeout=600) == 0
     runs = json.loads((out / "results.json").read_text())

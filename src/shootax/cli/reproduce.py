@@ -68,7 +68,7 @@ def show_list() -> None:
         times = [experiment.times[preset] for preset in PRESETS]
         table.add_row(experiment.name, experiment.about, *times, ", ".join(experiment.recipes))
     console.print(table)
-    console.print("Times are for 2 cores.")
+    console.print("Times are estimates for 2 free cores.")
 
 
 def summary_table(results: Sequence[dict[str, Any]]) -> Table:

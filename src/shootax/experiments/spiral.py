@@ -99,7 +99,7 @@ class SpiralExperiment(AbstractExperiment):
     about = "learns snippets of a spiral and pastes them to the whole: losses of four formulations"
     presets: ClassVar = PRESETS
     recipes: ClassVar = RECIPES
-    times: ClassVar = {"smoke": "under 1 min", "quick": "under 5 min", "paper": "about 2 h"}
+    times: ClassVar = {"smoke": "under 1 min", "quick": "under 5 min", "paper": "about 30 min"}
 
     def configurations(self, settings: Settings) -> list[Configuration]:
         out = models.configurations(settings)
