@@ -81,7 +81,7 @@ def test_list():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("reproduce", "quartic"), "Unknown experiment 'quartic'. Choose one of: circles, cubic"),
+        (("reproduce", "quartic"), "Unknown experiment 'quartic'. Choose one of: bouncing-balls"),
         (("reproduce", "cubic", "--preset", "slow"), "Unknown preset 'slow'. Choose one of: paper"),
         (("plot", "."), ". has no results"),
     ],
