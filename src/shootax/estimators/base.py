@@ -19,6 +19,8 @@ from shootax.train.losses import Loss
 class AbstractShooting(BaseEstimator):
     """An estimator around one net: linear lift, UpDown with some formulation, linear readout."""
 
+    loss_: float
+
     def __init__(
         self,
         *,
@@ -173,7 +175,7 @@ class AbstractShooting(BaseEstimator):
 
     def __getstate__(self) -> dict[str, Any]:
         """A net holds functions that cannot be pickled, so its numbers go in its place."""
-        state = dict(BaseEstimator.__getstate__(self))
+        state: dict[str, Any] = {**BaseEstimator.__getstate__(self)}  # pyright: ignore
         if "net_" in state:
             state["net_"] = model.leaves(state["net_"])
         return state
