@@ -36,7 +36,7 @@ TABLES: dict[str, tuple[Callable[..., Any], bool]] = {
     "digits": (datasets.load_digits, True),
 }
 FOLDS = 5
-HIDDEN, ALPHAS = ((25,), (50,), (100,), (50, 50)), (1e-4, 1e-2, 1.0)
+HIDDEN, ALPHAS = ((25,), (50,), (100,)), (1e-4, 1e-2, 1.0)
 
 
 def candidates(classes: bool) -> dict[str, Any]:
@@ -144,7 +144,7 @@ def main() -> None:
     parser.add_argument("--markdown", type=pathlib.Path, help="print the table of a results file")
     parser.add_argument("--tables", default=",".join(TABLES))
     parser.add_argument("--models", default="", help="only models whose names begin with this")
-    parser.add_argument("--repeats", type=int, default=2)
+    parser.add_argument("--repeats", type=int, default=1)
     options = parser.parse_args()
     if options.markdown:
         print(markdown(json.loads(options.markdown.read_text())))

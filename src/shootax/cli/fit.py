@@ -9,6 +9,7 @@ from rich.console import Console
 
 from shootax.cli import tables
 from shootax.estimators import ShootingClassifier, ShootingRegressor, columns
+from shootax.estimators.columns import Series
 
 TASKS = ("auto", "regression", "classification")
 
@@ -66,7 +67,7 @@ def _report(
     console: Console,
     estimator: Any,
     x: np.ndarray,
-    y: pd.Series,
+    y: Series,
     target: str,
     known: list[columns.Column],
     out: pathlib.Path,
@@ -96,11 +97,11 @@ def _report(
     console.print(f"Written: {out}", markup=False, highlight=False, soft_wrap=True)
 
 
-def _is_numeric(y: pd.Series) -> bool:
+def _is_numeric(y: Series) -> bool:
     return pd.api.types.is_numeric_dtype(y) and not pd.api.types.is_bool_dtype(y)
 
 
-def _target(y: pd.Series) -> pd.Series:
+def _target(y: Series) -> Series:
     lost = y.isna().to_numpy()
     if lost.any():
         row = int(np.flatnonzero(lost)[0])
@@ -113,7 +114,7 @@ def _target(y: pd.Series) -> pd.Series:
     return pd.Series(columns.numbers_of(y), name=y.name)
 
 
-def _weights(values: pd.Series) -> np.ndarray:
+def _weights(values: Series) -> np.ndarray:
     numbers = columns.numbers_of(values)
     if np.isnan(numbers).any() or (numbers < 0).any():
         raise ValueError(

@@ -6,8 +6,10 @@ from typing import Any
 
 import pandas as pd
 
+from shootax.estimators.columns import Frame
 
-def read(path: pathlib.Path) -> pd.DataFrame:
+
+def read(path: pathlib.Path) -> Frame:
     """A table from a `.csv` file (`.tsv`, or compressed, too) or a `.parquet` file."""
     if not path.is_file():
         raise ValueError(f"There is no file {path}.")
@@ -28,7 +30,7 @@ def read(path: pathlib.Path) -> pd.DataFrame:
     return table
 
 
-def write(table: pd.DataFrame, path: pathlib.Path) -> None:
+def write(table: Frame, path: pathlib.Path) -> None:
     """Writes by the ending of the name. The old file stays until the new one is whole."""
     part = path.with_name(path.name + ".part")
     try:
@@ -52,7 +54,7 @@ def writable(path: pathlib.Path) -> None:
         raise ValueError(f"The folder {folder} cannot be written to.")
 
 
-def needed(table: pd.DataFrame, names: list[str], what: str) -> None:
+def needed(table: Frame, names: list[str], what: str) -> None:
     """Refuses names that are no columns."""
     for name in names:
         if name not in table.columns:

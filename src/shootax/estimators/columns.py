@@ -1,12 +1,16 @@
 """Columns of a table as numbers: numeric and categorical ones, with entries that are missing."""
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import pandas as pd
 
 MOST_LEVELS = 50
+
+# The types that pandas itself declares say less than they ask for.
+Frame: TypeAlias = Any
+Series: TypeAlias = Any
 
 
 class Column(NamedTuple):
@@ -27,11 +31,11 @@ class Column(NamedTuple):
         return (1 if self.levels is None else len(self.levels)) + self.missing
 
 
-def learn(frame: pd.DataFrame, categorical: Sequence[str] = ()) -> list[Column]:
+def learn(frame: Frame, categorical: Sequence[str] = ()) -> list[Column]:
     """What the columns of a table are. Text, truth values and those named are categorical."""
     columns = []
     for name in frame.columns:
-        values = column_of(frame, name)
+        values = frame[name]
         missing = bool(values.isna().any())
         if values.isna().all():
             raise ValueError(f"Column {name!r} is empty. Leave it out: --ignore {name}")
@@ -43,7 +47,7 @@ def learn(frame: pd.DataFrame, categorical: Sequence[str] = ()) -> list[Column]:
     return columns
 
 
-def encode(frame: pd.DataFrame, columns: Sequence[Column]) -> tuple[np.ndarray, list[str]]:
+def encode(frame: Frame, columns: Sequence[Column]) -> tuple[np.ndarray, list[str]]:
     """The table as numbers, and warnings about what it has that the model does not know.
 
     The columns may come in any order, and others beside them are not looked at.
@@ -57,7 +61,7 @@ def encode(frame: pd.DataFrame, columns: Sequence[Column]) -> tuple[np.ndarray, 
         )
     parts, notes = [], []
     for column in columns:
-        values = column_of(frame, column.name)
+        values = frame[column.name]
         lost = values.isna().to_numpy()
         if lost.any() and not column.missing:
             row = int(np.flatnonzero(lost)[0])
@@ -68,9 +72,7 @@ def encode(frame: pd.DataFrame, columns: Sequence[Column]) -> tuple[np.ndarray, 
             )
         if column.levels is None:
             numbers = numbers_of(values)
-            parts.append(
-                np.where(lost, np.nan if column.mean is None else column.mean, numbers)[:, None]
-            )
+            parts.append(np.where(lost, column.mean or 0.0, numbers)[:, None])
         else:
             text = _text(values)
             unknown = ~text.isin(column.levels).to_numpy() & ~lost
@@ -94,15 +96,7 @@ def from_json(tree: list[dict[str, Any]]) -> list[Column]:
     return [Column(**column) for column in tree]
 
 
-def column_of(frame: pd.DataFrame, name: Any) -> pd.Series:
-    """A column by its name, which must be there once."""
-    values = frame[name]
-    if not isinstance(values, pd.Series):
-        raise ValueError(f"The table has {values.shape[1]} columns {name!r}. Rename all but one.")
-    return values
-
-
-def is_categorical(values: pd.Series) -> bool:
+def is_categorical(values: Series) -> bool:
     """Whether it holds text or truth values. Text that is mostly numbers is a mistake."""
     if pd.api.types.is_bool_dtype(values) or isinstance(values.dtype, pd.CategoricalDtype):
         return True
@@ -111,16 +105,16 @@ def is_categorical(values: pd.Series) -> bool:
     present = values.dropna()
     if present.map(lambda entry: isinstance(entry, bool | np.bool_)).all():
         return True
-    share = pd.Series(pd.to_numeric(present, errors="coerce")).notna().mean()
+    share = _converted(present).notna().mean()
     if share < 0.5:
         return True
     numbers_of(values)  # raises at the first entry that is not a number
     return False
 
 
-def numbers_of(values: pd.Series) -> np.ndarray:
+def numbers_of(values: Series) -> np.ndarray:
     if not pd.api.types.is_numeric_dtype(values):
-        numbers = pd.Series(pd.to_numeric(values, errors="coerce"))
+        numbers = _converted(values)
         wrong = (numbers.isna() & values.notna()).to_numpy()
         if wrong.any():
             row = int(np.flatnonzero(wrong)[0])
@@ -137,7 +131,7 @@ def numbers_of(values: pd.Series) -> np.ndarray:
     return array
 
 
-def _levels(values: pd.Series) -> list[str]:
+def _levels(values: Series) -> list[str]:
     levels = sorted(set(_text(values.dropna())))
     if len(levels) > MOST_LEVELS:
         raise ValueError(
@@ -147,7 +141,7 @@ def _levels(values: pd.Series) -> list[str]:
     return levels
 
 
-def _text(values: pd.Series) -> pd.Series:
+def _text(values: Series) -> Series:
     """Entries as text; a whole number is written without a point, however the file was read."""
 
     def one(entry: Any) -> Any:
@@ -156,3 +150,8 @@ def _text(values: pd.Series) -> pd.Series:
         return str(entry)
 
     return values.map(one, na_action="ignore")
+
+
+def _converted(values: Series) -> Series:
+    """As numbers, missing where an entry is none."""
+    return pd.to_numeric(values, errors="coerce")

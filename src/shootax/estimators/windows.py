@@ -85,8 +85,8 @@ def cut(sequences: Sequences, history: int, horizon: int) -> Windows:
     useful = past.observed.any(axis=(1, 2)) & future.observed.any(axis=(1, 2))
     if not useful.any():
         raise ValueError("Nothing is observed in any pair of a past and a future.")
-    kept = [Sequences(*(array[useful] for array in half)) for half in (past, future)]
-    return Windows(kept[0], kept[1], source[useful])
+    past, future = (Sequences(*(array[useful] for array in half)) for half in (past, future))
+    return Windows(past, future, source[useful])
 
 
 def masked_error(prediction: Float[Array, "times features"], target: Any) -> Float[Array, ""]:
