@@ -8,6 +8,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import optax
+from jaxtyping import Array
 
 from shootax.data import Sequences
 from shootax.ensemble import Gaussian
@@ -72,8 +73,13 @@ def measured(model: LatentModel) -> dict[str, Any]:
 
 def predictions(model: LatentModel, sequences: Sequences, first: int) -> np.ndarray:
     """All frames of all sequences from their first ones."""
-    x = jnp.asarray(sequences.first(first), jnp.result_type(float))
-    return np.asarray(_call(model, x))
+    return np.asarray(_call(model, inputs(model, sequences, first)))
+
+
+def inputs(model: LatentModel, sequences: Sequences, first: int) -> Array:
+    """What the encoder sees, in the precision of the model, which may come from a file."""
+    precision = jax.tree.leaves(eqx.filter(model, eqx.is_inexact_array))[0].dtype
+    return jnp.asarray(sequences.first(first), precision)
 
 
 @eqx.filter_jit

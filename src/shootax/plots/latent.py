@@ -4,7 +4,6 @@ import pathlib
 from collections.abc import Sequence
 from typing import Any
 
-import jax.numpy as jnp
 import numpy as np
 
 from shootax.data import Sequences
@@ -46,8 +45,10 @@ def draw_latent(folder: pathlib.Path) -> tuple[list[pathlib.Path], list[str]]:
         "training": _training(folder, chosen, rotating),
     }
     if rotating:
-        first = jnp.asarray(test[:MOST].first(seen))
-        paths = {name: np.asarray(model.paths(first)) for name, model in loaded.items()}
+        paths = {
+            name: np.asarray(model.paths(latent.inputs(model, test[:MOST], seen)))
+            for name, model in loaded.items()
+        }
         drawn["latent"] = latent_figure(paths, 24.0 * np.arange(len(test.times)))
     else:
         curves = {name: run["mse_per_step"] for name, run in chosen.items()}
