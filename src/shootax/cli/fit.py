@@ -33,12 +33,12 @@ def run(
     tables.needed(table, [target], f"for --target in {data}")
     tables.needed(table, ignore, "to --ignore")
     tables.needed(table, categorical, "for --categorical")
-    y = _target(columns.column_of(table, target))
+    y = _target(table[target])
     classes = task == "classification" or (task == "auto" and not _is_numeric(y))
     weights = None
     if weight is not None:
         tables.needed(table, [weight], "for --weight")
-        weights = _weights(columns.column_of(table, weight))
+        weights = _weights(table[weight])
     inputs = table.drop(columns=[target, *ignore, *([] if weight is None else [weight])])
     if inputs.shape[1] == 0:
         raise ValueError(f"{data} has no columns left to predict {target!r} from.")
