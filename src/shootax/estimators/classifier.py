@@ -55,7 +55,7 @@ class ShootingClassifier(ClassifierMixin, AbstractShooting):
         classes, labels = np.unique(y[weight > 0], return_inverse=True)
         if len(classes) < 2:
             raise ValueError(
-                f"A classifier needs at least two classes, got only one class: {classes[0]!r}."
+                f"A classifier needs at least two classes, got only one class: {classes.tolist()[0]!r}."
             )
         shape, rng = self._shape(X.shape[1], len(classes)), self._random()
         rows = merged(X[weight > 0], labels, weight[weight > 0])
