@@ -22,6 +22,7 @@ def test_custom_field_learns():
     assert load("custom_field").main(epochs=60) < 0.05
 
 
+@pytest.mark.slow
 def test_transport_costs_what_optimal_transport_does():
     cost, exact, miss = load("transport").main(points=8, steps=150)
     assert miss < 0.05

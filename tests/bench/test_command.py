@@ -20,6 +20,7 @@ def results(tmp_path_factory) -> tuple[str, pathlib.Path]:
     return done.output, path
 
 
+@pytest.mark.slow
 def test_rows_have_case_rival_and_consistent_ratio(results):
     _, path = results
     rows = [row for row in json.loads(path.read_text()) if row["part"] == "race"]

@@ -63,6 +63,7 @@ def shootax(monkeypatch, capsys):
     return lambda *arguments: run(monkeypatch, capsys, *arguments)
 
 
+@pytest.mark.slow
 def test_as_a_user_runs_it(here):
     """Fit, predict for another file of another kind, and information, in processes of their own."""
     command = Path(sys.executable).with_name("shootax")

@@ -46,6 +46,7 @@ def test_classes_come_back_with_their_type(labels, tmp_path):
     np.testing.assert_array_equal(again.predict_proba(X), model.predict_proba(X))
 
 
+@pytest.mark.slow
 def test_forecaster(tmp_path):
     phase = np.arange(25) * 0.3 + np.arange(24)[:, None]
     waves = np.stack([np.sin(phase), np.cos(phase)], axis=-1)

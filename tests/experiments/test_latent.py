@@ -35,6 +35,7 @@ def test_comparison_means_over_seeds_that_ended_well():
     )
 
 
+@pytest.mark.slow
 def test_paper_sizes():
     """The parameters of the shooting part are the count of the paper's formula."""
     for name, d, a in (("rotating-mnist", 20, 10), ("bouncing-balls", 50, 20)):
