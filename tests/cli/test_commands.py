@@ -63,6 +63,7 @@ def test_no_command_shows_help():
     assert "demo" in done.stdout + done.stderr
 
 
+@pytest.mark.slow
 def test_demo(tmp_path):
     out = tmp_path / "results"
     done = run("demo", "--epochs", "3", "--out", str(out), timeout=600)

@@ -50,6 +50,7 @@ def test_pipeline_and_grid_search():
     assert np.isfinite(search.cv_results_["mean_test_score"]).all()
 
 
+@pytest.mark.slow
 def test_grid_search_in_two_processes_finds_what_one_does():
     """Two processes hand over estimators, fitted ones too, and compute the same numbers."""
     grid = {"learning_rate": [1e-4, 0.03]}
