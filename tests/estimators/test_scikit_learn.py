@@ -31,7 +31,9 @@ def passes(estimator):
     assert len(results) > 40
 
 
-@pytest.mark.parametrize("kind", [ShootingRegressor, ShootingClassifier])
+@pytest.mark.parametrize(
+    "kind", [ShootingRegressor, pytest.param(ShootingClassifier, marks=pytest.mark.slow)]
+)
 def test_check_estimator(kind):
     passes(kind(**SMALL, max_iter=40))
 
