@@ -30,3 +30,11 @@ def standard_promotion():
     """For tests that train: Optax promotes silently inside Adam."""
     with jax.numpy_dtype_promotion("standard"):
         yield
+
+
+@pytest.fixture(autouse=True)
+def room_for_programs():
+    """So that hundreds of tests can compile in one process."""
+    from shootax.cache import make_room  # after the hook above
+
+    make_room()

@@ -1,4 +1,5 @@
-"""Compiled programs kept on disk, so that a second start does not compile again."""
+"""Compiled programs: kept on disk, so that a second start does not compile again, and not too many
+of them in memory."""
 
 import os
 import pathlib
@@ -25,3 +26,24 @@ def use_compilation_cache(folder: str | os.PathLike | None = None) -> pathlib.Pa
     jax.config.update("jax_compilation_cache_dir", str(chosen))
     jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.1)
     return chosen
+
+
+def make_room(share: float = 0.6) -> bool:
+    """Drops the compiled programs of this process when they take too many pieces of memory.
+
+    XLA maps each function of a program on its own. Linux has a limit on the maps of a process, and
+    XLA crashes at it: after about 140 calls of [`shootax.fit`][] that each compile a program of
+    their own. `fit` calls this first. Programs that are needed again are compiled again.
+
+    Returns whether anything was dropped, which is when more than `share` of the limit was taken.
+    """
+    try:
+        limit = int(pathlib.Path("/proc/sys/vm/max_map_count").read_text())
+        with open("/proc/self/maps", "rb") as lines:
+            taken = sum(1 for _ in lines)
+    except OSError:  # not Linux
+        return False
+    if taken <= share * limit:
+        return False
+    jax.clear_caches()
+    return True

@@ -12,6 +12,7 @@ import optax
 from jaxtyping import Array, PyTree
 
 from shootax import checks
+from shootax.cache import make_room
 from shootax.errors import DivergedError
 from shootax.train.checkpoint import Checkpoint, fingerprint, is_number
 from shootax.train.display import Show, progress_bar
@@ -132,6 +133,7 @@ def train(
     A net whose loss is not finite stops there, with its last good state, and one whose patience is
     over with its best; the others go on.
     """
+    make_room()
     apart = [take_apart(net) for net in nets]
     frame = apart[0][1]
     states = [

@@ -1,0 +1,31 @@
+"""Compiled programs: on disk, and in memory."""
+
+import pathlib
+import sys
+
+import jax
+import jax.numpy as jnp
+import pytest
+
+from shootax.cache import make_room
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux counts maps")
+def test_programs_are_dropped_when_they_take_too_much():
+    @jax.jit
+    def double(x):
+        return 2 * x
+
+    double(jnp.ones(3))
+    assert double._cache_size() == 1
+    assert not make_room(share=1.0)
+    assert double._cache_size() == 1
+    before = _maps()
+    assert make_room(share=1e-6)
+    assert double._cache_size() == 0
+    assert _maps() < before
+    assert double(jnp.ones(3))[0] == 2
+
+
+def _maps() -> int:
+    return len(pathlib.Path("/proc/self/maps").read_text().splitlines())
