@@ -39,7 +39,12 @@ def build(kind: str, *, particles: int, key: jax.Array) -> sx.Classifier:
             # By this weight θ is a mean over all places of all particles, not a sum.
             mean = sx.Quadratic(default=float(particles * SIDE**2))
             control = sx.Particles.draw(
-                field, particles, momentum=0.5, penalty=mean, key=control_key
+                field,
+                particles,
+                position=sx.Gaussian(1.0),
+                momentum=0.5,
+                penalty=mean,
+                key=control_key,
             )
         nets.append(sx.Net(field, control, integrator=sx.Euler(LAYERS), key=net_key))
     return sx.resnet(

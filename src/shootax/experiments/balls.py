@@ -87,6 +87,7 @@ RECIPES: dict[str, dict[str, Any]] = {
         "momentum": 1.0,
         "momentum_by_particles": True,
         "momentum_unit": 5.0,
+        "lift_unit": 1.0,
         "frozen_epochs": 0,
     },
 }

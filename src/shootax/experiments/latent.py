@@ -44,9 +44,9 @@ def make_model(
 
 def training_options(configuration: Configuration, options: Mapping[str, Any]) -> dict[str, Any]:
     """What `fit` wants to know: of the recipe, and Adam with weight decay if there is any."""
-    units = None
+    units = {"lift": options["lift_unit"]}
     if models.with_particles(configuration):
-        units = {"momenta": options["momentum_unit"] / (configuration.particles or 1)}
+        units["momenta"] = options["momentum_unit"] / (configuration.particles or 1)
     known: dict[str, Any] = {
         "learning_rate": options["learning_rate"],
         "schedule": models.schedule(options["schedule"]),
