@@ -110,8 +110,9 @@ def _data(x: Any, y: Any, weights: Any, times: Any, what: str) -> Data:
     for name, tree in ((f"{what}x", x), (f"{what}y", y)):
         for leaf in jax.tree.leaves(tree):
             checks.finite(leaf, name)
-    weight = jnp.ones(rows) if weights is None else as_floats(weights)
-    if weight.shape != (rows,) or bool(jnp.any(weight < 0)) or not float(jnp.sum(weight)) > 0:
+    weight = as_floats(np.ones(rows) if weights is None else weights)
+    known = np.asarray(weight)
+    if known.shape != (rows,) or np.any(known < 0) or not known.sum() > 0:
         raise ValueError(
             f"weights must be {rows} numbers of at least 0, not all 0; got shape {weight.shape}."
         )
