@@ -7,13 +7,14 @@ particles, whether fresh for each block or passed on, or free for each layer. Ne
 import argparse
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 from sklearn.datasets import load_digits
 from sklearn.model_selection import train_test_split
 
 import shootax as sx
 
-LAYERS = 5
+LAYERS = 5  # in each block
 CHANNELS = 16, 32
 SIDE = 3  # of the particles, which are small images
 
@@ -25,11 +26,24 @@ def digits(seed: int = 0):
     return train_test_split(images, labels, test_size=0.3, random_state=seed, stratify=labels)
 
 
+class Shifted(sx.AbstractSampler):
+    """In every epoch all images, each shifted by up to one pixel each way."""
+
+    images: jax.Array
+    labels: jax.Array
+
+    def __call__(self, key):
+        corners = jax.random.randint(key, (len(self.images), 2), 0, 3)
+        wide = jnp.pad(self.images, ((0, 0), (0, 0), (1, 1), (1, 1)))
+        cut = jax.vmap(lambda image, at: jax.lax.dynamic_slice(image, (0, *at), (1, 8, 8)))
+        return cut(wide, corners), self.labels
+
+
 def build(kind: str, *, particles: int, key: jax.Array) -> sx.Classifier:
     """Two blocks of `LAYERS` layers, with pooling and more channels between them."""
     # θ is a sum of p ⊗ σ(q). Features of both signs have no common part, which trains far better
-    # than ReLU's: 97 % instead of 84 % of validation images after 40 epochs.
-    fields = [sx.ConvAffine(channels, size=(SIDE, SIDE), activation="tanh") for channels in CHANNELS]
+    # than ReLU's, whose features are all positive.
+    fields = [sx.ConvAffine(c, size=(SIDE, SIDE), activation="tanh") for c in CHANNELS]
     keys = jax.random.split(key, 5)
     nets = []
     for field, control_key, net_key in zip(fields, keys[:2], keys[2:4], strict=True):
@@ -52,7 +66,7 @@ def build(kind: str, *, particles: int, key: jax.Array) -> sx.Classifier:
     )
 
 
-def run(kind: str, *, epochs: int = 40, particles: int = 8, seed: int = 0) -> tuple[int, float]:
+def run(kind: str, *, epochs: int = 200, particles: int = 8, seed: int = 0) -> tuple[int, float]:
     """Parameters, and the share of held-out images that are read correctly."""
     x, x_test, y, y_test = digits(seed)
     model = build(kind, particles=particles, key=jax.random.key(seed))
@@ -60,8 +74,7 @@ def run(kind: str, *, epochs: int = 40, particles: int = 8, seed: int = 0) -> tu
     units = None if kind == "plain" else {"momenta": 10.0, "positions": 3.0}
     fitted = sx.fit(
         model,
-        x,
-        y,
+        Shifted(jnp.asarray(x), jnp.asarray(y, x.dtype)),
         loss="cross_entropy",
         epochs=epochs,
         batch_size=64,
@@ -78,7 +91,7 @@ def run(kind: str, *, epochs: int = 40, particles: int = 8, seed: int = 0) -> tu
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--epochs", type=int, default=40)
+    parser.add_argument("--epochs", type=int, default=200)
     parser.add_argument("--particles", type=int, default=8)
     parser.add_argument("--seeds", type=int, default=1)
     arguments = parser.parse_args()
