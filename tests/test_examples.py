@@ -4,7 +4,10 @@ import importlib.util
 import pathlib
 import sys
 
+import jax
 import pytest
+
+import shootax as sx
 
 EXAMPLES = pathlib.Path(__file__).parent.parent / "examples"
 
@@ -27,3 +30,13 @@ def test_transport_costs_what_optimal_transport_does():
     cost, exact, miss = load("transport").main(points=8, steps=150)
     assert miss < 0.05
     assert abs(cost / exact - 1) < 0.05
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("standard_promotion")
+def test_a_shooting_resnet_reads_digits():
+    example = load("digits_resnet")
+    count, share = example.run("fresh", epochs=30)
+    assert share > 0.85
+    plain = example.build("plain", particles=8, key=jax.random.key(0))
+    assert count < sx.count(plain) / 5

@@ -78,7 +78,7 @@ RECIPES: dict[str, dict[str, Any]] = {
         "learning_rate": 0.01,
         "schedule": {"kind": "cosine", "warmup": 0.05},
         "clip": 10.0,
-        "weight_decay": 0.03,
+        "weight_decay": 0.3,
         "lift_unit": 10.0,
     },
 }
