@@ -74,7 +74,7 @@ def run(kind: str, *, epochs: int = 200, particles: int = 8, seed: int = 0) -> t
     units = None if kind == "plain" else {"momenta": 10.0, "positions": 3.0}
     fitted = sx.fit(
         model,
-        Shifted(jnp.asarray(x), jnp.asarray(y, x.dtype)),
+        Shifted(jnp.asarray(x), jnp.asarray(y, jnp.float32)),
         loss="cross_entropy",
         epochs=epochs,
         batch_size=64,

@@ -110,8 +110,7 @@ def test_reverse_passes_written_by_hand_equal_automatic_ones(activation, theta3,
 
     slope = jax.jit(jax.grad(pairing, argnums=(1, 2)), static_argnums=0)
     gradients = {
-        form: slope(form, particles, z)
-        for form in ("dense", "kernel", "linear", "automatic")
+        form: slope(form, particles, z) for form in ("dense", "kernel", "linear", "automatic")
     }
     for form in ("dense", "kernel", "linear"):
         for a, b in zip(

@@ -42,7 +42,7 @@ def test_paper_sizes():
         experiment = EXPERIMENTS[name]
         settings = make_settings(experiment, "paper", formulations=["dynamic-particles"])
         (configuration,) = experiment.configurations(settings)
-        model = experiment.model(settings, configuration, 0)  # pyright: ignore
+        model = experiment.net(settings, configuration, 0)  # pyright: ignore
         assert sx.count(model.net) == 2 * 100 * (a + 1) * d + a * d * (d + 1)
 
 

@@ -1,20 +1,16 @@
 """Bouncing balls: from three images to those that follow."""
 
 import functools
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from shootax.data import Sequences, bouncing_balls
-from shootax.errors import DivergedError
-from shootax.experiments import latent, models
+from shootax.experiments import latent
+from shootax.experiments.latent import LatentExperiment
 from shootax.experiments.rotating import ORDER
 from shootax.latent import LatentModel
-from shootax.sweeps.plan import AbstractExperiment, Configuration, Settings
-from shootax.train import Checkpoint, Fit
-from shootax.train.display import Show
-from shootax.train.fit import fit
+from shootax.sweeps.plan import Configuration, Settings
 
 # Data are drawn once for all runs, which differ in their start and in the order of the sequences.
 TRAINING, VALIDATION, TEST = 4000, 4001, 4002
@@ -95,7 +91,7 @@ RECIPES: dict[str, dict[str, Any]] = {
 TIMES = {"smoke": "under 2 min", "quick": "about 15 min", "paper": "about 15 h"}
 
 
-class BouncingBalls(AbstractExperiment):
+class BouncingBalls(LatentExperiment):
     """Latent models of all formulations that see three frames of balls and predict the rest."""
 
     name = "bouncing-balls"
@@ -104,51 +100,24 @@ class BouncingBalls(AbstractExperiment):
     recipes = RECIPES
     times = TIMES
 
-    def configurations(self, settings: Settings) -> list[Configuration]:
-        return models.configurations(settings)
-
-    def group_size(self, settings: Settings, configuration: Configuration) -> int:
-        return 1
-
-    def train(
-        self,
-        settings: Settings,
-        configuration: Configuration,
-        seeds: Sequence[int],
-        *,
-        checkpoint: Checkpoint | None = None,
-        progress: Show | None = None,
-    ) -> list[Fit | DivergedError]:
+    def task(
+        self, settings: Settings, configuration: Configuration
+    ) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """The model is that of the best epoch by the validation sequences."""
-        options = settings.options
-        (seed,) = seeds
         train, held_out = (self.data(settings, part) for part in ("training", "validation"))
-        try:
-            done = fit(
-                self.model(settings, configuration, seed),
-                train.first(SEEN),
-                train.frames,
-                seed=seed,
-                epochs=settings.epochs,
-                batch_size=options["batch_size"],
-                data_weight=options["data_weight"],
-                penalty_weight=options["penalty_weight"],
-                validation=(held_out.first(SEEN), held_out.frames),
-                keep_best=True,
-                progress=progress,
-                checkpoint=checkpoint,
-                **latent.training_options(configuration, options),
-            )
-        except DivergedError as error:
-            return [error]
-        return [done]
+        told = {
+            "validation": (held_out.first(SEEN), held_out.frames),
+            "keep_best": True,
+            **latent.training_options(configuration, settings.options),
+        }
+        return (train.first(SEEN), train.frames), told
 
     def data(self, settings: Settings, part: str = "test") -> Sequences:
         """The sequences for `"training"`, `"validation"` or `"test"`."""
         seed = {"training": TRAINING, "validation": VALIDATION, "test": TEST}[part]
         return _balls(settings.options[part], seed)
 
-    def model(self, settings: Settings, configuration: Configuration, seed: int) -> LatentModel:
+    def net(self, settings: Settings, configuration: Configuration, seed: int) -> LatentModel:
         """The model of a seed before training."""
         times = 0.1 * np.arange(FRAMES)
         return latent.make_model(configuration, seed, settings.options, times)

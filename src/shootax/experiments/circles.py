@@ -1,6 +1,5 @@
 """Concentric circles: how often a net fits its training data perfectly, by inflation factor."""
 
-from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import equinox as eqx
@@ -9,14 +8,11 @@ import numpy as np
 
 from shootax.data import annuli
 from shootax.ensemble import Uniform
-from shootax.errors import DivergedError
 from shootax.experiments import models
+from shootax.experiments.base import Experiment
 from shootax.measures import summary
 from shootax.net import Net
-from shootax.sweeps.plan import AbstractExperiment, Configuration, Settings
-from shootax.train import Checkpoint, Fit
-from shootax.train.display import Show
-from shootax.train.fit import fit_many
+from shootax.sweeps.plan import Configuration, Settings
 
 TRAINING, VALIDATION, TEST = 3000, 3001, 3002
 
@@ -64,7 +60,7 @@ RECIPES: dict[str, dict[str, Any]] = {
 }
 
 
-class Circles(AbstractExperiment):
+class Circles(Experiment):
     """UpDown with a linear classifier, trained with two weights of the classification loss."""
 
     name = "circles"
@@ -79,35 +75,16 @@ class Circles(AbstractExperiment):
             out.extend(models.configurations(settings, data_weight=weight))
         return out
 
-    def group_size(self, settings: Settings, configuration: Configuration) -> int:
-        rows = settings.options["batch_size"]
-        return models.group_size(lambda: self.net(settings, configuration, 0), rows)
-
-    def train(
-        self,
-        settings: Settings,
-        configuration: Configuration,
-        seeds: Sequence[int],
-        *,
-        checkpoint: Checkpoint | None = None,
-        progress: Show | None = None,
-    ) -> list[Fit | DivergedError]:
-        options = settings.options
-        return fit_many(
-            [self.net(settings, configuration, seed) for seed in seeds],
-            *_data(settings, TRAINING),
-            seeds=seeds,
-            together=True,
-            loss="cross_entropy",
-            epochs=settings.epochs,
-            batch_size=options["batch_size"],
-            data_weight=configuration.more["data_weight"],
-            penalty_weight=options["penalty_weight"],
-            validation=_data(settings, VALIDATION),
-            progress=progress,
-            checkpoint=checkpoint,
-            **models.training_options(configuration, options),
-        )
+    def task(
+        self, settings: Settings, configuration: Configuration
+    ) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        told = {
+            "loss": "cross_entropy",
+            "data_weight": configuration.more["data_weight"],
+            "validation": _data(settings, VALIDATION),
+            **models.training_options(configuration, settings.options),
+        }
+        return _data(settings, TRAINING), told
 
     def net(self, settings: Settings, configuration: Configuration, seed: int) -> Net:
         """The net of a seed before training."""

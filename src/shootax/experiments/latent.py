@@ -13,9 +13,17 @@ from jaxtyping import Array
 from shootax.data import Sequences
 from shootax.ensemble import Gaussian
 from shootax.experiments import models
+from shootax.experiments.base import Experiment
 from shootax.latent import ImageDecoder, ImageEncoder, LatentModel
 from shootax.measures import count, summary
-from shootax.sweeps.plan import Configuration
+from shootax.sweeps.plan import Configuration, Settings
+
+
+class LatentExperiment(Experiment):
+    """An experiment with latent models, which are large: every seed trains by itself."""
+
+    def group_size(self, settings: Settings, configuration: Configuration) -> int:
+        return 1
 
 
 def make_model(
@@ -44,14 +52,16 @@ def make_model(
 
 def training_options(configuration: Configuration, options: Mapping[str, Any]) -> dict[str, Any]:
     """What `fit` wants to know: of the recipe, and Adam with weight decay if there is any."""
-    units = {"lift": options["lift_unit"]}
+    units = {}
+    if options["lift_unit"] != 1:
+        units["lift"] = options["lift_unit"]
     if models.with_particles(configuration):
         units["momenta"] = options["momentum_unit"] / (configuration.particles or 1)
     known: dict[str, Any] = {
         "learning_rate": options["learning_rate"],
         "schedule": models.schedule(options["schedule"]),
         "clip": options["clip"],
-        "units": units,
+        "units": units or None,
     }
     if options["weight_decay"]:
         decay = optax.add_decayed_weights(options["weight_decay"], mask=coders)

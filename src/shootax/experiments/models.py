@@ -1,6 +1,6 @@
 """What the experiments have in common: UpDown nets, and how their recipes are followed."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import equinox as eqx
@@ -40,6 +40,16 @@ def configurations(settings: Settings, **more: Any) -> list[Configuration]:
             counts = settings.particles if name.endswith("-particles") else (None,)
             out.extend(Configuration(name, inflation, count, more) for count in counts)
     return out
+
+
+def more_particles(settings: Settings, formulations: Sequence[str]) -> list[Configuration]:
+    """Other numbers of particles at one inflation factor, as the paper's figures have them."""
+    at = settings.options.get("more_at")
+    if at not in settings.inflations:
+        return []
+    counts = settings.options.get("more_particles", ())
+    kinds = [name for name in settings.formulations if name in formulations]
+    return [Configuration(name, at, count) for name in kinds for count in counts]
 
 
 def make_net(

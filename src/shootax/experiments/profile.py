@@ -27,7 +27,7 @@ def profile(name: str, formulation: str = "dynamic-particles") -> dict[str, floa
     experiment: Any = EXPERIMENTS[name]
     settings = make_settings(experiment, "paper", formulations=[formulation])
     (configuration,) = experiment.configurations(settings)
-    model: LatentModel = experiment.model(settings, configuration, 0)
+    model: LatentModel = experiment.net(settings, configuration, 0)
     options = settings.options
     rows, first = options["batch_size"], options["first"]
     frames = len(model.times) - options.get("hidden_frames", -1) - 1

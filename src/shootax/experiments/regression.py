@@ -1,6 +1,5 @@
 """Functions of one variable: the quadratic-like one, and the cubic."""
 
-from collections.abc import Sequence
 from typing import Any
 
 import equinox as eqx
@@ -11,14 +10,11 @@ from shootax.controls import FORMULATIONS
 from shootax.data import FUNCTIONS, sample_function
 from shootax.data.functions import DOMAIN
 from shootax.ensemble import Uniform
-from shootax.errors import DivergedError
 from shootax.experiments import models
+from shootax.experiments.base import Experiment
 from shootax.measures import summary
 from shootax.net import Net
-from shootax.sweeps.plan import AbstractExperiment, Configuration, Settings
-from shootax.train import Checkpoint, Fit
-from shootax.train.display import Show
-from shootax.train.fit import fit_many
+from shootax.sweeps.plan import Configuration, Settings
 
 # Data are drawn once for all runs, which differ in their start and in the order of the samples.
 TRAINING, VALIDATION = 1000, 1001
@@ -80,7 +76,7 @@ RECIPES: dict[str, dict[str, Any]] = {
 RECIPES["averaged"] = {**RECIPES["paper"], "momentum_by_particles": True}
 
 
-class Regression(AbstractExperiment):
+class Regression(Experiment):
     """UpDown nets of all formulations fit to samples of a function."""
 
     presets = PRESETS
@@ -93,43 +89,17 @@ class Regression(AbstractExperiment):
         self.times = {"smoke": "under 1 min", "quick": "under 5 min", "paper": "about 30 min"}
 
     def configurations(self, settings: Settings) -> list[Configuration]:
-        out = models.configurations(settings)
-        options = settings.options
-        if options.get("more_at") in settings.inflations:
-            for name in settings.formulations:
-                if name.endswith("-particles"):
-                    more = options.get("more_particles", ())
-                    out.extend(Configuration(name, options["more_at"], count) for count in more)
-        return out
+        kinds = ("static-particles", "dynamic-particles")
+        return models.configurations(settings) + models.more_particles(settings, kinds)
 
-    def group_size(self, settings: Settings, configuration: Configuration) -> int:
-        rows = settings.options["batch_size"]
-        return models.group_size(lambda: self.net(settings, configuration, 0), rows)
-
-    def train(
-        self,
-        settings: Settings,
-        configuration: Configuration,
-        seeds: Sequence[int],
-        *,
-        checkpoint: Checkpoint | None = None,
-        progress: Show | None = None,
-    ) -> list[Fit | DivergedError]:
+    def task(
+        self, settings: Settings, configuration: Configuration
+    ) -> tuple[tuple[Any, ...], dict[str, Any]]:
         options = settings.options
-        return fit_many(
-            [self.net(settings, configuration, seed) for seed in seeds],
-            *sample_function(self.name, options["training"], TRAINING),
-            seeds=seeds,
-            together=True,
-            epochs=settings.epochs,
-            batch_size=options["batch_size"],
-            data_weight=options["data_weight"],
-            penalty_weight=options["penalty_weight"],
-            validation=sample_function(self.name, options["validation"], VALIDATION),
-            progress=progress,
-            checkpoint=checkpoint,
-            **models.training_options(configuration, options),
-        )
+        told = models.training_options(configuration, options)
+        held_out = sample_function(self.name, options["validation"], VALIDATION)
+        samples = sample_function(self.name, options["training"], TRAINING)
+        return samples, {**told, "validation": held_out}
 
     def net(self, settings: Settings, configuration: Configuration, seed: int) -> Net:
         """The net of a seed before training."""

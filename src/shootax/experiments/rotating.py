@@ -1,17 +1,13 @@
 """Rotating MNIST: from one image of a digit to the digit at any angle."""
 
-from collections.abc import Sequence
 from typing import Any
 
 from shootax.data import Sequences, rotating_mnist
 from shootax.data.rotating import HELD_OUT
-from shootax.errors import DivergedError
-from shootax.experiments import latent, models
+from shootax.experiments import latent
+from shootax.experiments.latent import LatentExperiment
 from shootax.latent import HiddenFrames, LatentModel
-from shootax.sweeps.plan import AbstractExperiment, Configuration, Settings
-from shootax.train import Checkpoint, Fit
-from shootax.train.display import Show
-from shootax.train.fit import fit
+from shootax.sweeps.plan import Configuration, Settings
 
 FULL = {
     "training": 500,
@@ -87,7 +83,7 @@ RECIPES: dict[str, dict[str, Any]] = {
 TIMES = {"smoke": "under 2 min", "quick": "about 10 min", "paper": "about 2 h"}
 
 
-class RotatingMNIST(AbstractExperiment):
+class RotatingMNIST(LatentExperiment):
     """Latent models of all formulations that turn a three."""
 
     name = "rotating-mnist"
@@ -96,23 +92,10 @@ class RotatingMNIST(AbstractExperiment):
     recipes = RECIPES
     times = TIMES
 
-    def configurations(self, settings: Settings) -> list[Configuration]:
-        return models.configurations(settings)
-
-    def group_size(self, settings: Settings, configuration: Configuration) -> int:
-        return 1
-
-    def train(
-        self,
-        settings: Settings,
-        configuration: Configuration,
-        seeds: Sequence[int],
-        *,
-        checkpoint: Checkpoint | None = None,
-        progress: Show | None = None,
-    ) -> list[Fit | DivergedError]:
+    def task(
+        self, settings: Settings, configuration: Configuration
+    ) -> tuple[tuple[Any, ...], dict[str, Any]]:
         options = settings.options
-        (seed,) = seeds
         sampler = HiddenFrames(
             self.data(settings)[0],
             first=options["first"],
@@ -120,29 +103,14 @@ class RotatingMNIST(AbstractExperiment):
             hidden=options["hidden_frames"],
             redrawn=options["redrawn"],
         )
-        try:
-            done = fit(
-                self.model(settings, configuration, seed),
-                sampler,
-                seed=seed,
-                epochs=settings.epochs,
-                batch_size=options["batch_size"],
-                data_weight=options["data_weight"],
-                penalty_weight=options["penalty_weight"],
-                progress=progress,
-                checkpoint=checkpoint,
-                **latent.training_options(configuration, options),
-            )
-        except DivergedError as error:
-            return [error]
-        return [done]
+        return (sampler,), latent.training_options(configuration, options)
 
     def data(self, settings: Settings) -> tuple[Sequences, Sequences]:
         """The sequences to train and to test with."""
         train, test = rotating_mnist()
         return train[: settings.options["training"]], test[: settings.options["test"]]
 
-    def model(self, settings: Settings, configuration: Configuration, seed: int) -> LatentModel:
+    def net(self, settings: Settings, configuration: Configuration, seed: int) -> LatentModel:
         """The model of a seed before training."""
         return latent.make_model(configuration, seed, settings.options, rotating_mnist()[0].times)
 

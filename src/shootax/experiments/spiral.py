@@ -1,6 +1,5 @@
 """The spiral: nets that learn short snippets of a trajectory, and paste them to a long one."""
 
-from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import equinox as eqx
@@ -12,14 +11,11 @@ from jaxtyping import Array, Float
 from shootax.controls import FORMULATIONS
 from shootax.data import SpiralSnippets, spiral
 from shootax.ensemble import AbstractPosition, FromData, Uniform
-from shootax.errors import DivergedError
 from shootax.experiments import models
+from shootax.experiments.base import Experiment
 from shootax.measures import summary
 from shootax.net import Net
-from shootax.sweeps.plan import AbstractExperiment, Configuration, Settings
-from shootax.train import Checkpoint, Fit
-from shootax.train.display import Show
-from shootax.train.fit import fit_many
+from shootax.sweeps.plan import Configuration, Settings
 
 POINTS = 5
 """Points of a snippet. With 200 points in 10 units of time it lasts 0.201, in four steps of 0.0503."""
@@ -92,7 +88,7 @@ def mean_norm(prediction: Float[Array, "times 2"], target: Float[Array, "times 2
     return jnp.mean(jnp.where(positive, jnp.sqrt(jnp.where(positive, squares, 1.0)), 0.0))
 
 
-class SpiralExperiment(AbstractExperiment):
+class SpiralExperiment(Experiment):
     """UpDown nets of all formulations trained on snippets of the spiral."""
 
     name = "spiral"
@@ -101,47 +97,25 @@ class SpiralExperiment(AbstractExperiment):
     recipes: ClassVar = RECIPES
     times: ClassVar = {"smoke": "under 1 min", "quick": "under 5 min", "paper": "about 30 min"}
 
+    def batch_size(self, settings: Settings) -> int:
+        return settings.options["training"]
+
     def configurations(self, settings: Settings) -> list[Configuration]:
-        out = models.configurations(settings)
-        options = settings.options
-        if options.get("more_at") in settings.inflations:
-            for name in settings.formulations:
-                if name == "dynamic-particles":
-                    more = options.get("more_particles", ())
-                    out.extend(Configuration(name, options["more_at"], count) for count in more)
-        return out
+        more = models.more_particles(settings, ("dynamic-particles",))
+        return models.configurations(settings) + more
 
-    def group_size(self, settings: Settings, configuration: Configuration) -> int:
-        rows = settings.options["training"]
-        return models.group_size(lambda: self.net(settings, configuration, 0), rows)
-
-    def train(
-        self,
-        settings: Settings,
-        configuration: Configuration,
-        seeds: Sequence[int],
-        *,
-        checkpoint: Checkpoint | None = None,
-        progress: Show | None = None,
-    ) -> list[Fit | DivergedError]:
+    def task(
+        self, settings: Settings, configuration: Configuration
+    ) -> tuple[tuple[Any, ...], dict[str, Any]]:
         options = settings.options
-        validation = SpiralSnippets(spiral(), options["validation"], POINTS)
-        return fit_many(
-            [self.net(settings, configuration, seed) for seed in seeds],
-            SpiralSnippets(spiral(), options["training"], POINTS),
-            seeds=seeds,
-            together=True,
-            epochs=settings.epochs,
-            batch_size=options["training"],
-            times=snippet_times(),
-            loss=mean_norm if options["loss"] == "norm" else "mse",
-            data_weight=options["data_weight"],
-            penalty_weight=options["penalty_weight"],
-            validation=validation(jax.random.key(VALIDATION)),
-            progress=progress,
-            checkpoint=checkpoint,
+        held_out = SpiralSnippets(spiral(), options["validation"], POINTS)
+        told = {
+            "times": snippet_times(),
+            "loss": mean_norm if options["loss"] == "norm" else "mse",
+            "validation": held_out(jax.random.key(VALIDATION)),
             **models.training_options(configuration, options),
-        )
+        }
+        return (SpiralSnippets(spiral(), options["training"], POINTS),), told
 
     def net(self, settings: Settings, configuration: Configuration, seed: int) -> Net:
         """The net of a seed before training."""
