@@ -48,7 +48,7 @@ def run(
     console.print(f"{name}, {preset}: {runs} runs in {out}", highlight=False)
     results = run_sweep(experiment, settings, out, jobs=jobs or _cores(), console=console)
     console.print(summary_table(results))
-    spent = sum(result["seconds"] or 0 for result in results)
+    spent = sum(result.get("processor_seconds") or 0 for result in results)
     console.print(f"Training took {duration(spent)} of processor time.", highlight=False)
     from shootax.plots.sweep import draw_sweep
 
