@@ -37,4 +37,4 @@ def room_for_programs():
     """So that hundreds of tests can compile in one process."""
     from shootax.cache import make_room  # after the hook above
 
-    make_room()
+    make_room(share=0.85)

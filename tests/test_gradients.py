@@ -93,7 +93,7 @@ def _chosen():
     for case in everything:
         f, c, i, m = case
         plain = c not in ("particles-kernel", "particles-automatic", "frozen", "given")
-        direct = plain and m == "direct" and i in ("rk4", "midpoint", "symplectic", "tsit5")
+        direct = plain and m == "direct" and i in ("rk4", "midpoint", "symplectic")
         moving = c == "particles" and i != "dopri5"
         usual = f == "updown" and (moving or direct)
         usual = usual or (i == "rk4" and m == "direct" and c in ("particles", "static"))

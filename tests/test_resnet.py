@@ -36,7 +36,7 @@ def test_pooling_is_the_mean_of_squares():
     assert jnp.allclose(step(x)[0, 0], jnp.array([[2.5, 4.5], [10.5, 12.5]]))
 
 
-@pytest.mark.parametrize("passing", [False, True])
+@pytest.mark.parametrize("passing", [pytest.param(False, marks=pytest.mark.slow), True])
 def test_every_parameter_is_trained(passing):
     model = sx.resnet(blocks(), inputs=1, classes=3, passing=passing, key=jax.random.key(1))
     x = jax.random.normal(jax.random.key(2), (2, 1, 8, 8))
