@@ -56,7 +56,7 @@ def _onnx(path: pathlib.Path, inputs: list[np.ndarray]) -> Any:
 
 
 def _torch(path: pathlib.Path, inputs: list[np.ndarray]) -> Any:
-    import torch
+    import torch  # pyright: ignore[reportMissingImports]
 
     model = _module(path).load(path.with_suffix(".safetensors"))
     with torch.no_grad():
