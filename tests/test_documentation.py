@@ -1,5 +1,6 @@
 """Every example of the documentation runs."""
 
+import ast
 import inspect
 import pathlib
 import re
@@ -44,10 +45,31 @@ def examples():
     return [pytest.param(code, id=name) for code, name in found.items()]
 
 
+def promised(code):
+    """What the comments after calls of `print` say that they print, where that is a Python literal."""
+    for line in code.splitlines():
+        if line.startswith("print(") and "  # " in line:
+            comment = line.rsplit("  # ", 1)[1]
+            try:
+                ast.literal_eval(comment)
+            except (ValueError, SyntaxError):
+                continue
+            yield comment
+
+
 @pytest.mark.parametrize("code", examples())
-def test_example(code, tmp_path, monkeypatch):
+def test_example(code, tmp_path, monkeypatch, capsys):
+    """It runs without an error, and prints what its comments say."""
     monkeypatch.chdir(tmp_path)
     exec(compile(code, "<example>", "exec"), {"__name__": "__main__"})
+    printed = capsys.readouterr().out.splitlines()
+    assert [line for line in promised(code) if line not in printed] == []
+
+
+def test_there_are_promises_to_keep():
+    kept = [line for param in examples() for line in promised(param.values[0])]
+    assert "(3, 2)" in kept
+    assert len(kept) >= 5
 
 
 def test_there_are_examples():

@@ -70,23 +70,7 @@ PRESETS: dict[str, dict[str, Any]] = {
     },
 }
 
-RECIPES: dict[str, dict[str, Any]] = {
-    "paper": {
-        "learning_rate": 0.001,
-        "schedule": {"kind": "cosine"},
-        "clip": None,
-        "weight_decay": 0.0,
-        "norm": "layer",
-        "widening": 1,
-        "visible": 0.5,
-        "hidden": 0.5,
-        "momentum": 1.0,
-        "momentum_by_particles": True,
-        "momentum_unit": 5.0,
-        "lift_unit": 1.0,
-        "frozen_epochs": 0,
-    },
-}
+RECIPES: dict[str, dict[str, Any]] = {"paper": latent.RECIPE}
 
 TIMES = {"smoke": "under 2 min", "quick": "about 15 min", "paper": "about 15 h"}
 

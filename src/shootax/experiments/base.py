@@ -46,18 +46,17 @@ class Experiment(AbstractExperiment):
         progress: Show | None = None,
     ) -> list[Fit | DivergedError]:
         data, told = self.task(settings, configuration)
-        common = {
-            "epochs": settings.epochs,
-            "batch_size": self.batch_size(settings),
-            "data_weight": settings.options.get("data_weight"),
-            "penalty_weight": settings.options["penalty_weight"],
-        }
+        options = {**settings.options, **configuration.more}
         return fit_many(
             [self.net(settings, configuration, seed) for seed in seeds],
             *data,
             seeds=seeds,
             together=True,
+            epochs=settings.epochs,
+            batch_size=self.batch_size(settings),
+            data_weight=options["data_weight"],
+            penalty_weight=options["penalty_weight"],
             progress=progress,
             checkpoint=checkpoint,
-            **{**common, **told},
+            **told,
         )

@@ -80,7 +80,6 @@ class Circles(Experiment):
     ) -> tuple[tuple[Any, ...], dict[str, Any]]:
         told = {
             "loss": "cross_entropy",
-            "data_weight": configuration.more["data_weight"],
             "validation": _data(settings, VALIDATION),
             **models.training_options(configuration, settings.options),
         }

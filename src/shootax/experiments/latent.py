@@ -7,7 +7,6 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-import optax
 from jaxtyping import Array
 
 from shootax.data import Sequences
@@ -17,6 +16,23 @@ from shootax.experiments.base import Experiment
 from shootax.latent import ImageDecoder, ImageEncoder, LatentModel
 from shootax.measures import count, summary
 from shootax.sweeps.plan import Configuration, Settings
+
+RECIPE = {
+    "learning_rate": 0.001,
+    "schedule": {"kind": "cosine"},
+    "clip": None,
+    "weight_decay": 0.0,
+    "norm": "layer",
+    "widening": 1,
+    "visible": 0.5,
+    "hidden": 0.5,
+    "momentum": 1.0,
+    "momentum_by_particles": True,
+    "momentum_unit": 5.0,
+    "lift_unit": 1.0,
+    "frozen_epochs": 0,
+}
+"""The recipe `paper` of the experiments with images."""
 
 
 class LatentExperiment(Experiment):
@@ -51,29 +67,12 @@ def make_model(
 
 
 def training_options(configuration: Configuration, options: Mapping[str, Any]) -> dict[str, Any]:
-    """What `fit` wants to know: of the recipe, and Adam with weight decay if there is any."""
-    units = {}
-    if options["lift_unit"] != 1:
-        units["lift"] = options["lift_unit"]
-    if models.with_particles(configuration):
-        units["momenta"] = options["momentum_unit"] / (configuration.particles or 1)
-    known: dict[str, Any] = {
-        "learning_rate": options["learning_rate"],
-        "schedule": models.schedule(options["schedule"]),
-        "clip": options["clip"],
-        "units": units or None,
-    }
-    if options["weight_decay"]:
-        decay = optax.add_decayed_weights(options["weight_decay"], mask=coders)
-        known["optimizer"] = optax.chain(optax.scale_by_adam(), decay)
-    return known
-
-
-def coders(model: LatentModel) -> Any:
-    """Which arrays decay: the weights of encoder and decoder. Those of the net have their penalty."""
-    arrays = jax.tree.map(lambda leaf: eqx.is_inexact_array(leaf) and leaf.ndim > 1, model)
-    none = jax.tree.map(lambda _: False, model.net)
-    return eqx.tree_at(lambda m: m.net, arrays, none)
+    """What `fit` wants to know. Weights of encoder and decoder decay, not their biases and norms;
+    those of the net have their penalty."""
+    weights = ("weight", *(f"layers.{i}.weight" for i in range(len(options["channels"]))))
+    names = [f"{coder}.{name}" for coder in ("encoder", "decoder") for name in weights]
+    decay = dict.fromkeys(names, options["weight_decay"]) if options["weight_decay"] else None
+    return {**models.training_options(configuration, options), "weight_decay": decay}
 
 
 def measured(model: LatentModel) -> dict[str, Any]:

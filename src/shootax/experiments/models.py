@@ -92,8 +92,9 @@ def training_options(configuration: Configuration, options: Mapping[str, Any]) -
     if with_particles(configuration):
         if options["frozen_epochs"]:
             freeze = {"visible-positions": options["frozen_epochs"]}
-        if _unit(configuration, options) != 1:
-            units["momenta"] = _unit(configuration, options)
+        unit = options.get("momentum_unit", 1.0) * _unit(configuration, options)
+        if unit != 1:
+            units["momenta"] = unit
     return {
         "learning_rate": options["learning_rate"],
         "schedule": schedule(options["schedule"]),

@@ -50,22 +50,7 @@ PRESETS: dict[str, dict[str, Any]] = {
     },
 }
 
-PAPER = {
-    "learning_rate": 0.001,
-    "schedule": {"kind": "cosine"},
-    "clip": None,
-    "weight_decay": 0.0,
-    "norm": "layer",
-    "widening": 1,
-    "visible": 0.5,
-    "hidden": 0.5,
-    "momentum": 1.0,
-    "momentum_by_particles": True,
-    "momentum_unit": 5.0,
-    "lift_unit": 1.0,
-    "frozen_epochs": 0,
-    "redrawn": True,
-}
+PAPER = {**latent.RECIPE, "redrawn": True}
 
 RECIPES: dict[str, dict[str, Any]] = {
     "paper": PAPER,
