@@ -92,6 +92,7 @@ from shootax.maximisers import AbstractMaximiser as AbstractMaximiser
 from shootax.maximisers import ClosedForm as ClosedForm
 from shootax.maximisers import LinearSolve as LinearSolve
 from shootax.maximisers import Maximum as Maximum
+from shootax.maximisers import Neurons as Neurons
 from shootax.maximisers import Newton as Newton
 from shootax.maximisers import Projected as Projected
 from shootax.maximisers import QuasiNewton as QuasiNewton

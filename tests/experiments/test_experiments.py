@@ -93,7 +93,7 @@ class Truth:
 def test_pasted_truth_is_the_truth(monkeypatch):
     import shootax.experiments.spiral as module
 
-    monkeypatch.setattr(module, "_trajectories", lambda net, x: net(x, snippet_times()))
+    monkeypatch.setattr(module, "trajectories", lambda net, x: net(x, snippet_times()))
     np.testing.assert_allclose(pasted(Truth()), spiral().x, atol=1e-8)
 
 

@@ -10,6 +10,7 @@ from shootax.hamiltonian import hamilton_equations, hamiltonian
 
 FIELD = sx.SingleHiddenLayer(dim=2, width=2)
 SOLVERS = {
+    "neurons": sx.Neurons(),
     "newton": sx.Newton(),
     "quasi-newton": sx.QuasiNewton(),
     "unrolled": sx.Unrolled(steps=400, rate=0.1, warmup=3000),
@@ -38,7 +39,7 @@ def test_a_maximum_is_found_and_said_to_be_one(name):
     assert float(jnp.max(jnp.abs(found.theta["theta2"]))) > 0.1  # not the trivial saddle at zero
 
 
-@pytest.mark.parametrize("name", ["quasi-newton", "unrolled"])
+@pytest.mark.parametrize("name", ["neurons", "quasi-newton", "unrolled"])
 def test_solvers_agree_in_value_and_training_gradient(name):
     q, p = ensemble().q, ensemble().p
     guess = sx.maximise(FIELD, sx.Quadratic(), q, p).theta
@@ -67,7 +68,7 @@ def test_implicit_gradient_is_that_of_finite_differences():
     assert jnp.allclose(jax.grad(size)(0.0), (size(h) - size(-h)) / (2 * h), rtol=1e-5)
 
 
-@pytest.mark.parametrize("name", ["newton", "unrolled"])
+@pytest.mark.parametrize("name", ["neurons", "newton", "unrolled"])
 def test_envelope(name):
     """The derivative of the solved reduced Hamiltonian is the partial one at θ*."""
     q, p = ensemble().q, ensemble().p

@@ -11,7 +11,7 @@ from shootax.fields import UpDown
 from shootax.systems.choice import cheaper
 
 #        dim, inflation, particles, batch
-SHAPES = (
+FITTED = (
     (1, 8, 5, 50),
     (1, 8, 15, 50),
     (1, 16, 2, 50),
@@ -37,6 +37,29 @@ SHAPES = (
     (20, 10, 150, 25),
     (20, 10, 200, 25),
 )
+"""The shapes that the two constants of the cost model were fitted to."""
+
+OTHERS = (
+    (1, 24, 10, 50),
+    (1, 48, 20, 100),
+    (1, 96, 8, 50),
+    (1, 96, 30, 50),
+    (1, 128, 60, 200),
+    (2, 24, 10, 30),
+    (2, 48, 40, 300),
+    (2, 96, 30, 100),
+    (3, 20, 20, 60),
+    (3, 40, 80, 60),
+    (6, 16, 12, 500),
+    (8, 32, 100, 100),
+    (10, 10, 40, 50),
+    (10, 20, 120, 50),
+    (30, 8, 60, 25),
+    (40, 5, 150, 100),
+)
+"""Shapes that it never saw."""
+
+SHAPES = (*FITTED, *OTHERS)
 
 
 def rows(settings: Settings) -> Iterator[dict[str, Any]]:
@@ -60,6 +83,7 @@ def rows(settings: Settings) -> Iterator[dict[str, Any]]:
             other,
             ratio=times[other].median / times[chosen].median,
             chosen=chosen,
+            fitted=shape in FITTED,
             right=times[chosen].median <= times[other].median,
             threads=settings.threads,
             **times[chosen].entries("ours"),

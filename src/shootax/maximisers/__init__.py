@@ -6,6 +6,7 @@ from shootax.maximisers.base import Maximum as Maximum
 from shootax.maximisers.choice import checked_maximiser as checked_maximiser
 from shootax.maximisers.closed import ClosedForm as ClosedForm
 from shootax.maximisers.linear import LinearSolve as LinearSolve
+from shootax.maximisers.neurons import Neurons as Neurons
 from shootax.maximisers.newton import Newton as Newton
 from shootax.maximisers.projected import Projected as Projected
 from shootax.maximisers.quasi_newton import QuasiNewton as QuasiNewton

@@ -5,6 +5,7 @@ from shootax.linearity import assert_linear, linearity
 from shootax.maximisers.base import AbstractMaximiser
 from shootax.maximisers.closed import ClosedForm
 from shootax.maximisers.linear import LinearSolve
+from shootax.maximisers.neurons import Neurons
 from shootax.maximisers.newton import Newton
 from shootax.maximisers.projected import Projected
 from shootax.maximisers.representer import Representer
@@ -38,6 +39,11 @@ def checked_maximiser(
             f"Projected is for SingleHiddenLayer with the Barron penalty, got {name} with {kind}. "
             "Use Newton() or Unrolled()."
         )
+    if isinstance(maximiser, Neurons) and not Neurons.suits(field, penalty):
+        raise ValueError(
+            "Neurons is for SingleHiddenLayer with a quadratic penalty whose weights of theta1, "
+            f"theta2 and b2 are numbers, got {name} with {kind}. Use Newton()."
+        )
     return maximiser
 
 
@@ -45,7 +51,9 @@ def _best(field: AbstractField, penalty: Penalty) -> AbstractMaximiser:
     if isinstance(field, RKHS):
         return Representer()
     if isinstance(field, SingleHiddenLayer):
-        return Projected() if isinstance(penalty, Barron) else Newton()
+        if isinstance(penalty, Barron):
+            return Projected()
+        return Neurons() if Neurons.suits(field, penalty) else Newton()
     found = linearity(field)
     if found != "nonlinear" and isinstance(penalty, Quadratic):
         return ClosedForm(drift=found == "affine")

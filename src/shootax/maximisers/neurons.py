@@ -1,0 +1,211 @@
+"""θ* of a single hidden layer under a quadratic penalty, neuron by neuron."""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Int, PyTree
+
+from shootax import checks
+from shootax.activations import Activation
+from shootax.fields import AbstractField, SingleHiddenLayer
+from shootax.maximisers.base import AbstractIterative, Maximum, default_tolerance, precision
+from shootax.penalties import Penalty, Quadratic
+
+INNER = ("theta1", "theta2", "b2")
+
+
+class Neurons(AbstractIterative):
+    """Newton's method for every neuron by itself, its outgoing weights eliminated.
+
+    With $g(u) = Σ_i p_i\\, σ(⟨u, (q_i, 1)⟩)$ the best outgoing weights of a neuron with incoming ones
+    $u$ are $g(u)/w_1$. They leave $φ(u) = |g(u)|^2/2w_1 - ½⟨u, W u⟩$ to be maximised, a problem in
+    $d + 1$ numbers that is the same for all neurons, which differ in the local maximum that they
+    follow. Steps go up along the eigenvectors of the Hessian, as far as φ rises; the training
+    gradient is that of the implicit function theorem. Weights that did not converge are NaN.
+
+    !!! example
+
+        ```python
+        import jax
+        import shootax as sx
+
+        field = sx.SingleHiddenLayer(dim=3, width=4)
+        penalty = sx.Quadratic(theta1=4.0, b1=4.0, default=0.25)
+        control = sx.Particles.draw(field, 15, penalty=penalty, momentum=0.5, key=jax.random.key(0))
+        print(type(control.maximiser).__name__)  # Neurons
+        ```
+    """
+
+    tolerance: float | None = eqx.field(static=True, default=None)
+    max_iterations: int = eqx.field(static=True, default=50)
+    spread: float = eqx.field(static=True, default=1.0)
+    seed: int = eqx.field(static=True, default=0)
+
+    def __check_init__(self):
+        """**Arguments:**
+
+        - `tolerance`: of $∂φ/∂u$, relative to the size of $u$; by default what the number format
+            allows.
+        - `max_iterations`: of a warm-started solve; the first search may take three times as many.
+        - `spread`, `seed`: the weights that the first search starts from are $N(0, spread^2)$.
+        """
+        checks.positive_integer(self.max_iterations, "max_iterations")
+
+    @staticmethod
+    def suits(field: AbstractField, penalty: Penalty) -> bool:
+        """Whether neurons do not act on each other."""
+        if not isinstance(field, SingleHiddenLayer) or not isinstance(penalty, Quadratic):
+            return False
+        return all(isinstance(penalty.weight(name), float) for name in INNER)
+
+    def __call__(
+        self,
+        field: AbstractField,
+        penalty: Penalty,
+        q: PyTree[Array],
+        p: PyTree[Array],
+        guess: PyTree[Array] | None,
+    ) -> Maximum:
+        assert guess is not None
+        hill = _hill(field, penalty, q, p)
+        tolerance = default_tolerance(self.tolerance, q)
+
+        def solve(_: Any, start: Array) -> tuple[Array, Any]:
+            u, residual, count = climb(hill, start, tolerance, self.max_iterations)
+            return u, (residual, count.astype(u.dtype))
+
+        def tangent(linear: Callable[[Array], Array], y: Array) -> Array:
+            # The Jacobian has a block for each neuron, and a direction may be tried on all at once.
+            axes = jnp.broadcast_to(jnp.eye(y.shape[1])[:, None], (y.shape[1], *y.shape))
+            blocks = jnp.moveaxis(jax.vmap(linear)(axes.astype(y.dtype)), 0, 2)
+            return jnp.linalg.solve(blocks, y[..., None])[..., 0]
+
+        start = jax.lax.stop_gradient(_incoming(guess))
+        u, (residual, count) = jax.lax.custom_root(hill.slope, start, solve, tangent, has_aux=True)
+        # Where φ is flat to rounding the iterations stall above a tight tolerance; that is as good.
+        rounding = 10 * float(jnp.finfo(precision(q)).eps) ** 0.5
+        converged = residual <= max(tolerance, rounding)
+        u = jnp.where(converged, u, jnp.nan)
+        return Maximum(hill.weights(u), converged, residual, count.astype(int))
+
+    def search(
+        self, field: AbstractField, penalty: Penalty, q: PyTree[Array], p: PyTree[Array]
+    ) -> PyTree[Array]:
+        hill, tolerance = _hill(field, penalty, q, p), default_tolerance(self.tolerance, q)
+        start = _incoming(self.draw(field, precision(q)))
+        u, _, _ = climb(hill, start, tolerance, 3 * self.max_iterations)
+        return hill.weights(u)
+
+
+class Hill(NamedTuple):
+    """$φ$ of all neurons, with rows $u = (w, b)$."""
+
+    field: SingleHiddenLayer
+    penalty: Quadratic
+    q: Float[Array, "K dim_1"]
+    p: Float[Array, "K dim"]
+    outgoing: float
+    incoming: Float[Array, " dim_1"]
+
+    def height(self, u: Float[Array, "width dim_1"]) -> Float[Array, " width"]:
+        pull = self.pull(u)
+        cost = jnp.sum(self.incoming[None] * u**2, axis=1)
+        return 0.5 * (jnp.sum(pull**2, axis=1) / self.outgoing - cost)
+
+    def pull(self, u: Float[Array, "width dim_1"]) -> Float[Array, "width dim"]:
+        """$g(u)$."""
+        return self.field.activation(u @ self.q.T) @ self.p
+
+    def slope(self, u: Float[Array, "width dim_1"]) -> Float[Array, "width dim_1"]:
+        value, first = _derivatives(self.field.activation, u @ self.q.T, 1)
+        share = (value @ self.p) @ self.p.T  # ⟨g, p_i⟩
+        return (share * first) @ self.q / self.outgoing - self.incoming[None] * u
+
+    def curvature(self, u: Float[Array, "width dim_1"]) -> Float[Array, "width dim_1 dim_1"]:
+        value, first, second = _derivatives(self.field.activation, u @ self.q.T, 2)
+        share = (value @ self.p) @ self.p.T
+        jacobian = jnp.einsum("wi,id,ie->wde", first, self.p, self.q)
+        bend = jnp.einsum("wi,ie,if->wef", share * second, self.q, self.q)
+        rise = jnp.einsum("wde,wdf->wef", jacobian, jacobian) + bend
+        return rise / self.outgoing - jnp.diag(self.incoming)[None]
+
+    def weights(self, u: Float[Array, "width dim_1"]) -> dict[str, Array]:
+        """θ with the best outgoing weights."""
+        outgoing = self.pull(u).T / self.outgoing
+        theta = {"theta1": outgoing, "theta2": u[:, :-1], "b2": u[:, -1]}
+        if not self.field.bias:
+            return theta
+        total = {"b1": jnp.sum(self.p, axis=0)}
+        return {**theta, **self.penalty.solve(total)}
+
+
+def climb(
+    hill: Hill, start: Float[Array, "width dim_1"], tolerance: float, limit: int
+) -> tuple[Float[Array, "width dim_1"], Float[Array, ""], Int[Array, ""]]:
+    """A local maximum for each neuron, the largest relative slope there, and the iterations."""
+    reaches = (1.0, 0.3, 0.1, 0.03, 3e-3)
+
+    def residual(u: Array, slope: Array) -> Array:
+        return jnp.max(jnp.abs(slope)) / (1 + jnp.max(jnp.abs(u)))
+
+    def go_on(loop: Any) -> Array:
+        count, u, slope, stuck = loop
+        bounded = jnp.max(jnp.abs(u)) < 1e8
+        return (count < limit) & (residual(u, slope) > tolerance) & ~stuck & bounded
+
+    def improve(loop: Any) -> Any:
+        count, u, slope, _ = loop
+        curves, vectors = jnp.linalg.eigh(hill.curvature(u))
+        sizes = jnp.maximum(jnp.abs(curves), 1e-3 * jnp.max(jnp.abs(curves), axis=1, keepdims=True))
+        along = jnp.einsum("wef,we->wf", vectors, slope) / (sizes + 1e-12)
+        step = jnp.einsum("wef,wf->we", vectors, along)
+        tried = jnp.stack([u, *(u + reach * step for reach in reaches)])
+        heights = jax.vmap(hill.height)(tried)
+        slopes = jax.vmap(hill.slope)(tried)
+        steepness = jnp.max(jnp.abs(slopes), axis=2)
+        # Near the maximum φ is flat to rounding, and a smaller slope counts instead.
+        rounding = 10 * jnp.finfo(u.dtype).eps * (1 + jnp.abs(heights[:1]))
+        level = (heights >= heights[:1] - rounding) & (steepness < 0.5 * steepness[:1])
+        rises = (heights > heights[:1] + rounding) | level
+        best = jnp.argmax(
+            jnp.where(rises, heights + jnp.where(level, rounding, 0.0), -jnp.inf), axis=0
+        )
+        chosen = jnp.where(jnp.any(rises, axis=0), best, 0)[None, :, None]
+        new, new_slope = (jnp.take_along_axis(a, chosen, axis=0)[0] for a in (tried, slopes))
+        return count + 1, new, new_slope, ~jnp.any(rises)
+
+    loop = (jnp.array(0), start, hill.slope(start), jnp.array(False))
+    count, u, slope, _ = jax.lax.while_loop(go_on, improve, loop)
+    return u, residual(u, slope), count
+
+
+def _hill(field: AbstractField, penalty: Penalty, q: Array, p: Array) -> Hill:
+    assert isinstance(field, SingleHiddenLayer)
+    assert isinstance(penalty, Quadratic)
+    outgoing, weight, bias = (penalty.weight(name) for name in INNER)
+    assert isinstance(outgoing, float)
+    incoming = jnp.asarray([weight] * field.dim + [bias], q.dtype)
+    with_ones = jnp.concatenate([q, jnp.ones((q.shape[0], 1), q.dtype)], axis=1)
+    return Hill(field, penalty, with_ones, p, outgoing, incoming)
+
+
+def _incoming(theta: PyTree[Array]) -> Float[Array, "width dim_1"]:
+    return jnp.concatenate([theta["theta2"], theta["b2"][:, None]], axis=1)
+
+
+def _derivatives(activation: Activation, s: Array, order: int) -> tuple[Array, ...]:
+    """An elementwise function and its first derivatives."""
+
+    def tower(function: Callable[[Array], Any]) -> Callable[[Array], Any]:
+        def more(s: Array) -> Any:
+            return jax.jvp(function, (s,), (jnp.ones_like(s),))
+
+        return more
+
+    if order == 1:
+        return tower(activation)(s)
+    (value, first), (_, second) = tower(tower(activation))(s)
+    return value, first, second
