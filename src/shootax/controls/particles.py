@@ -109,7 +109,8 @@ class Particles(AbstractParticles):
         - `penalty`: by default quadratic, where every weight is 1, and 10 for `theta3`; for an RKHS
             field, its norm.
         - `maximiser`: how θ* is found; by default in closed form where the field is linear in θ and
-            the penalty quadratic, and by [`shootax.Newton`][] otherwise.
+            the penalty quadratic, neuron by neuron for a single hidden layer, and by
+            [`shootax.Newton`][] otherwise.
         - `T`: the final time.
         - `form`: how the equations are evaluated: with θ built (`"dense"`) or by kernels without it
             (`"kernel"`), both for fields made of blocks; by differentiating any field linear in θ

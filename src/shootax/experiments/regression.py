@@ -86,7 +86,7 @@ class Regression(Experiment):
         self.name = name
         formula = {"quadratic": "x² + 3/(1 + x²)", "cubic": "x³"}[name]
         self.about = f"fits {formula}: test loss and complexity of four formulations against α"
-        self.times = {"smoke": "under 1 min", "quick": "under 5 min", "paper": "about 30 min"}
+        self.times = {"smoke": "under 1 min", "quick": "under 5 min", "paper": "about 40 min"}
 
     def configurations(self, settings: Settings) -> list[Configuration]:
         kinds = ("static-particles", "dynamic-particles")

@@ -96,7 +96,7 @@ class SpiralExperiment(Experiment):
     about = "learns snippets of a spiral and pastes them to the whole: losses of four formulations"
     presets: ClassVar = PRESETS
     recipes: ClassVar = RECIPES
-    times: ClassVar = {"smoke": "under 1 min", "quick": "under 5 min", "paper": "about 30 min"}
+    times: ClassVar = {"smoke": "under 1 min", "quick": "under 5 min", "paper": "about 20 min"}
 
     def batch_size(self, settings: Settings) -> int:
         return settings.options["training"]

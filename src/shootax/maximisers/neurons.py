@@ -15,6 +15,10 @@ from shootax.maximisers.base import AbstractIterative, Maximum, default_toleranc
 from shootax.penalties import Penalty, Quadratic
 
 INNER = ("theta1", "theta2", "b2")
+FLAT = 0.1
+"""The smallest curvature of a maximum that counts as one, in units of that of the penalty."""
+FAR = 0.1
+"""Weights with a larger residual are no solution at all."""
 
 
 class Neurons(AbstractIterative):
@@ -24,7 +28,9 @@ class Neurons(AbstractIterative):
     $u$ are $g(u)/w_1$. They leave $φ(u) = |g(u)|^2/2w_1 - ½⟨u, W u⟩$ to be maximised, a problem in
     $d + 1$ numbers that is the same for all neurons, which differ in the local maximum that they
     follow. Steps go up along the eigenvectors of the Hessian, as far as φ rises; the training
-    gradient is that of the implicit function theorem. Weights that did not converge are NaN.
+    gradient is that of the implicit function theorem, bounded where a maximum is about to vanish.
+    A maximum that vanishes on the way lets go of its neuron, which may take more than one evaluation
+    to arrive at the next one; weights that are far from any maximum are NaN.
 
     !!! example
 
@@ -81,14 +87,18 @@ class Neurons(AbstractIterative):
             # The Jacobian has a block for each neuron, and a direction may be tried on all at once.
             axes = jnp.broadcast_to(jnp.eye(y.shape[1])[:, None], (y.shape[1], *y.shape))
             blocks = jnp.moveaxis(jax.vmap(linear)(axes.astype(y.dtype)), 0, 2)
-            return jnp.linalg.solve(blocks, y[..., None])[..., 0]
+            # Where a maximum is about to vanish its curvature does, and the derivative is infinite.
+            least = FLAT * jnp.min(hill.incoming)
+            curves, vectors = jnp.linalg.eigh(blocks)
+            along = jnp.einsum("wef,we->wf", vectors, y) / jnp.minimum(curves, -least)
+            return jnp.einsum("wef,wf->we", vectors, along)
 
         start = jax.lax.stop_gradient(_incoming(guess))
         u, (residual, count) = jax.lax.custom_root(hill.slope, start, solve, tangent, has_aux=True)
         # Where φ is flat to rounding the iterations stall above a tight tolerance; that is as good.
         rounding = 10 * float(jnp.finfo(precision(q)).eps) ** 0.5
         converged = residual <= max(tolerance, rounding)
-        u = jnp.where(converged, u, jnp.nan)
+        u = jnp.where(residual <= FAR, u, jnp.nan)
         return Maximum(hill.weights(u), converged, residual, count.astype(int))
 
     def search(
