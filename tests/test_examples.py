@@ -36,7 +36,7 @@ def test_transport_costs_what_optimal_transport_does():
 @pytest.mark.usefixtures("standard_promotion")
 def test_a_single_hidden_layer_fits_a_function():
     """The function has variance 0.04."""
-    assert load("single_hidden_layer").run("quadratic", "quadratic") < 0.01
+    assert load("single_hidden_layer").run("quadratic") < 0.01
 
 
 @pytest.mark.slow

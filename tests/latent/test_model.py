@@ -109,29 +109,6 @@ def test_hidden_frames():
     np.testing.assert_array_equal(first, second)
 
 
-def test_sequences_that_begin_anywhere():
-    """Frames of a circle of four, the last of five being the first again; frame 2 is never shown."""
-    angle = np.array([0, 1, 2, 3, 0])
-    y = (
-        np.broadcast_to(angle[None, :, None, None], (50, 5, 2, 2))
-        + 10.0 * np.arange(50)[:, None, None, None]
-    )
-    sampler = sx.HiddenFrames(Sequences(y, TIMES), never=(2,), hidden=1, period=4)
-    asked, targets = eqx.filter_jit(sampler)(jax.random.key(0))
-    begin = np.asarray(asked.first)[:, 0, 0, 0] - 10 * np.arange(50)
-    assert set(begin) == {0, 1, 3}
-    which, frames_ = np.asarray(asked.which), np.asarray(targets)[..., 0, 0]
-    assert which.shape == (50, 3)
-    np.testing.assert_array_equal(
-        frames_ - 10 * np.arange(50)[:, None], (begin[:, None] + which) % 4
-    )
-    assert not ((begin[:, None] + which) % 4 == 2).any()
-    with pytest.raises(ValueError, match="period of 6"):
-        sx.HiddenFrames(Sequences(y, TIMES), period=6)
-    with pytest.raises(ValueError, match="Of 4 frames 4 cannot be hidden"):
-        sx.HiddenFrames(Sequences(y, TIMES), never=(2,), hidden=4, period=4)
-
-
 @pytest.mark.usefixtures("standard_promotion")
 def test_the_best_epoch_is_kept():
     """With a rate that drives the loss up again, the model returned is not that of the last epoch."""

@@ -3,7 +3,7 @@
 from typing import Any
 
 from shootax.data import Sequences, rotating_mnist
-from shootax.data.rotating import FRAMES, HELD_OUT
+from shootax.data.rotating import HELD_OUT
 from shootax.experiments import latent
 from shootax.experiments.latent import LatentExperiment
 from shootax.latent import HiddenFrames, LatentModel
@@ -50,7 +50,7 @@ PRESETS: dict[str, dict[str, Any]] = {
     },
 }
 
-PAPER = {**latent.RECIPE, "redrawn": True, "any_angle": False}
+PAPER = {**latent.RECIPE, "redrawn": True}
 
 RECIPES: dict[str, dict[str, Any]] = {
     "paper": PAPER,
@@ -87,7 +87,6 @@ class RotatingMNIST(LatentExperiment):
             never=(HELD_OUT,),
             hidden=options["hidden_frames"],
             redrawn=options["redrawn"],
-            period=FRAMES - 1 if options["any_angle"] else None,
         )
         return (sampler,), latent.training_options(configuration, options)
 
