@@ -95,3 +95,9 @@ def default_tolerance(tolerance: float | None, q: PyTree[Array]) -> float:
     if tolerance is not None:
         return tolerance
     return 10 * float(jnp.finfo(precision(q)).eps) ** 0.7
+
+
+def reachable(tolerance: float, q: PyTree[Array]) -> float:
+    """A tolerance, or what is as good: where H is flat to rounding, iterations stall above a tight
+    one."""
+    return max(tolerance, 10 * float(jnp.finfo(precision(q)).eps) ** 0.5)

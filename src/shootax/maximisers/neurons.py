@@ -11,7 +11,14 @@ from jaxtyping import Array, Float, Int, PyTree
 from shootax import checks
 from shootax.activations import Activation
 from shootax.fields import AbstractField, SingleHiddenLayer
-from shootax.maximisers.base import AbstractIterative, Maximum, default_tolerance, precision
+from shootax.maximisers.base import (
+    AbstractIterative,
+    Maximum,
+    default_tolerance,
+    precision,
+    reachable,
+)
+from shootax.maximisers.layer import arguments, incoming, pulls, weights
 from shootax.penalties import Penalty, Quadratic
 
 INNER = ("theta1", "theta2", "b2")
@@ -88,16 +95,14 @@ class Neurons(AbstractIterative):
             axes = jnp.broadcast_to(jnp.eye(y.shape[1])[:, None], (y.shape[1], *y.shape))
             blocks = jnp.moveaxis(jax.vmap(linear)(axes.astype(y.dtype)), 0, 2)
             # Where a maximum is about to vanish its curvature does, and the derivative is infinite.
-            least = FLAT * jnp.min(hill.incoming)
+            least = FLAT * jnp.min(hill.costs)
             curves, vectors = jnp.linalg.eigh(blocks)
             along = jnp.einsum("wef,we->wf", vectors, y) / jnp.minimum(curves, -least)
             return jnp.einsum("wef,wf->we", vectors, along)
 
-        start = jax.lax.stop_gradient(_incoming(guess))
+        start = jax.lax.stop_gradient(incoming(guess))
         u, (residual, count) = jax.lax.custom_root(hill.slope, start, solve, tangent, has_aux=True)
-        # Where φ is flat to rounding the iterations stall above a tight tolerance; that is as good.
-        rounding = 10 * float(jnp.finfo(precision(q)).eps) ** 0.5
-        converged = residual <= max(tolerance, rounding)
+        converged = residual <= reachable(tolerance, q)
         u = jnp.where(residual <= FAR, u, jnp.nan)
         return Maximum(hill.weights(u), converged, residual, count.astype(int))
 
@@ -105,7 +110,7 @@ class Neurons(AbstractIterative):
         self, field: AbstractField, penalty: Penalty, q: PyTree[Array], p: PyTree[Array]
     ) -> PyTree[Array]:
         hill, tolerance = _hill(field, penalty, q, p), default_tolerance(self.tolerance, q)
-        start = _incoming(self.draw(field, precision(q)))
+        start = incoming(self.draw(field, precision(q)))
         u, _, _ = climb(hill, start, tolerance, 3 * self.max_iterations)
         return hill.weights(u)
 
@@ -115,37 +120,41 @@ class Hill(NamedTuple):
 
     field: SingleHiddenLayer
     penalty: Quadratic
-    q: Float[Array, "K dim_1"]
+    q: Float[Array, "K dim"]
     p: Float[Array, "K dim"]
     outgoing: float
-    incoming: Float[Array, " dim_1"]
+    costs: Float[Array, " dim_1"]
 
     def height(self, u: Float[Array, "width dim_1"]) -> Float[Array, " width"]:
         pull = self.pull(u)
-        cost = jnp.sum(self.incoming[None] * u**2, axis=1)
+        cost = jnp.sum(self.costs[None] * u**2, axis=1)
         return 0.5 * (jnp.sum(pull**2, axis=1) / self.outgoing - cost)
 
     def pull(self, u: Float[Array, "width dim_1"]) -> Float[Array, "width dim"]:
         """$g(u)$."""
-        return self.field.activation(u @ self.q.T) @ self.p
+        return pulls(self.field, self.q, self.p, u)
 
     def slope(self, u: Float[Array, "width dim_1"]) -> Float[Array, "width dim_1"]:
-        value, first = _derivatives(self.field.activation, u @ self.q.T, 1)
+        value, first = _derivatives(self.field.activation, arguments(self.q, u), 1)
         share = (value @ self.p) @ self.p.T  # ⟨g, p_i⟩
-        return (share * first) @ self.q / self.outgoing - self.incoming[None] * u
+        return (share * first) @ self.extended() / self.outgoing - self.costs[None] * u
 
     def curvature(self, u: Float[Array, "width dim_1"]) -> Float[Array, "width dim_1 dim_1"]:
-        value, first, second = _derivatives(self.field.activation, u @ self.q.T, 2)
+        value, first, second = _derivatives(self.field.activation, arguments(self.q, u), 2)
         share = (value @ self.p) @ self.p.T
-        jacobian = jnp.einsum("wi,id,ie->wde", first, self.p, self.q)
-        bend = jnp.einsum("wi,ie,if->wef", share * second, self.q, self.q)
+        q = self.extended()
+        jacobian = jnp.einsum("wi,id,ie->wde", first, self.p, q)
+        bend = jnp.einsum("wi,ie,if->wef", share * second, q, q)
         rise = jnp.einsum("wde,wdf->wef", jacobian, jacobian) + bend
-        return rise / self.outgoing - jnp.diag(self.incoming)[None]
+        return rise / self.outgoing - jnp.diag(self.costs)[None]
+
+    def extended(self) -> Float[Array, "K dim_1"]:
+        """$(q_i, 1)$, the derivatives of the arguments."""
+        return jnp.concatenate([self.q, jnp.ones((self.q.shape[0], 1), self.q.dtype)], axis=1)
 
     def weights(self, u: Float[Array, "width dim_1"]) -> dict[str, Array]:
         """θ with the best outgoing weights."""
-        outgoing = self.pull(u).T / self.outgoing
-        theta = {"theta1": outgoing, "theta2": u[:, :-1], "b2": u[:, -1]}
+        theta = weights(self.pull(u) / self.outgoing, u)
         if not self.field.bias:
             return theta
         total = {"b1": jnp.sum(self.p, axis=0)}
@@ -197,13 +206,8 @@ def _hill(field: AbstractField, penalty: Penalty, q: Array, p: Array) -> Hill:
     assert isinstance(penalty, Quadratic)
     outgoing, weight, bias = (penalty.weight(name) for name in INNER)
     assert isinstance(outgoing, float)
-    incoming = jnp.asarray([weight] * field.dim + [bias], q.dtype)
-    with_ones = jnp.concatenate([q, jnp.ones((q.shape[0], 1), q.dtype)], axis=1)
-    return Hill(field, penalty, with_ones, p, outgoing, incoming)
-
-
-def _incoming(theta: PyTree[Array]) -> Float[Array, "width dim_1"]:
-    return jnp.concatenate([theta["theta2"], theta["b2"][:, None]], axis=1)
+    costs = jnp.asarray([weight] * field.dim + [bias], q.dtype)
+    return Hill(field, penalty, q, p, outgoing, costs)
 
 
 def _derivatives(activation: Activation, s: Array, order: int) -> tuple[Array, ...]:

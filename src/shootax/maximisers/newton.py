@@ -12,7 +12,13 @@ from jaxtyping import Array, Float, Int, PyTree
 from shootax import checks
 from shootax.fields import AbstractField
 from shootax.hamiltonian import hamiltonian
-from shootax.maximisers.base import AbstractIterative, Maximum, default_tolerance, precision
+from shootax.maximisers.base import (
+    AbstractIterative,
+    Maximum,
+    default_tolerance,
+    precision,
+    reachable,
+)
 from shootax.penalties import Penalty
 
 
@@ -74,9 +80,7 @@ class Newton(AbstractIterative):
         x, (residual, count) = jax.lax.custom_root(
             jax.grad(energy), jax.lax.stop_gradient(flat), solve, tangent, has_aux=True
         )
-        # Where H is flat to rounding the iterations stall above a tight tolerance; that is as good.
-        rounding = 10 * float(jnp.finfo(precision(q)).eps) ** 0.5
-        converged = residual <= max(tolerance, rounding)
+        converged = residual <= reachable(tolerance, q)
         return Maximum(
             unravel(jnp.where(converged, x, jnp.nan)), converged, residual, count.astype(int)
         )

@@ -8,6 +8,7 @@ from jaxtyping import Array, Float, PyTree
 from shootax import checks
 from shootax.fields import AbstractField, SingleHiddenLayer
 from shootax.maximisers.base import AbstractIterative, Maximum, precision
+from shootax.maximisers.layer import incoming, pulls, weights
 from shootax.penalties import Barron, Penalty
 
 
@@ -52,7 +53,7 @@ class Projected(AbstractIterative):
         assert isinstance(field, SingleHiddenLayer)
         assert isinstance(penalty, Barron)
         assert guess is not None
-        start = _directions(jax.lax.stop_gradient(guess))
+        start = incoming(jax.lax.stop_gradient(guess))
         directions, last = self._climb(field, q, p, start, self.steps)
         theta = _weights(field, penalty, q, p, directions)
         residual = jax.lax.stop_gradient(jnp.max(jnp.abs(directions - last)) / self.rate)
@@ -64,7 +65,7 @@ class Projected(AbstractIterative):
     ) -> PyTree[Array]:
         assert isinstance(field, SingleHiddenLayer)
         assert isinstance(penalty, Barron)
-        start = on_sphere(_directions(self.draw(field, precision(q))))
+        start = on_sphere(incoming(self.draw(field, precision(q))))
         directions, _ = self._climb(field, q, p, start, self.warmup)
         return _weights(field, penalty, q, p, directions)
 
@@ -86,13 +87,6 @@ class Projected(AbstractIterative):
         return jax.lax.scan(step, (start, start), jnp.arange(1, steps + 1, dtype=q.dtype))[0]
 
 
-def pulls(
-    field: SingleHiddenLayer, q: Array, p: Array, directions: Float[Array, "width dim_1"]
-) -> Float[Array, "width dim"]:
-    """$g(w, b) = Σ_i p_i σ(⟨w, q_i⟩ + b)$ of each neuron."""
-    return field.activation(directions[:, :-1] @ q.T + directions[:, -1:]) @ p
-
-
 def project(directions: Float[Array, "width dim_1"]) -> Float[Array, "width dim_1"]:
     """The nearest point of the ball $\\|u\\|_1 ≤ 1$ for each row: a soft threshold."""
     sizes = jnp.abs(directions)
@@ -109,13 +103,8 @@ def on_sphere(directions: Float[Array, "width dim_1"]) -> Float[Array, "width di
     return directions / (jnp.sum(jnp.abs(directions), axis=1, keepdims=True) + 1e-30)
 
 
-def _directions(theta: PyTree[Array]) -> Float[Array, "width dim_1"]:
-    return jnp.concatenate([theta["theta2"], theta["b2"][:, None]], axis=1)
-
-
 def _weights(
     field: SingleHiddenLayer, penalty: Barron, q: Array, p: Array, directions: Array
 ) -> dict[str, Array]:
-    outer = field.width * pulls(field, q, p, directions)
-    theta = {"theta1": outer.T, "theta2": directions[:, :-1], "b2": directions[:, -1]}
+    theta = weights(field.width * pulls(field, q, p, directions), directions)
     return {**theta, "b1": jnp.sum(p, axis=0) / penalty.bias} if field.bias else theta

@@ -17,6 +17,7 @@ from shootax.maximisers.base import (
     Maximum,
     largest,
     precision,
+    reachable,
 )
 from shootax.penalties import Penalty
 
@@ -61,9 +62,7 @@ class QuasiNewton(AbstractIterative):
         return self._minimise(field, penalty, q, p, start, 10 * self.max_iterations).value
 
     def _tolerance(self, q: PyTree[Array]) -> float:
-        if self.tolerance is not None:
-            return self.tolerance
-        return 10 * float(jnp.finfo(precision(q)).eps) ** 0.5
+        return reachable(0.0, q) if self.tolerance is None else self.tolerance
 
     def _minimise(self, field, penalty, q, p, guess, limit) -> Any:
         tight = self._tolerance(q) / 100
