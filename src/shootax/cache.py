@@ -24,7 +24,7 @@ def use_compilation_cache(folder: str | os.PathLike | None = None) -> pathlib.Pa
     chosen = pathlib.Path(folder) if folder is not None else home / "shootax"
     chosen.mkdir(parents=True, exist_ok=True)
     jax.config.update("jax_compilation_cache_dir", str(chosen))
-    jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.1)
+    jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)
     return chosen
 
 

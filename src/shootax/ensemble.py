@@ -145,8 +145,8 @@ class Ensemble(eqx.Module):
         - `key`: a JAX random key.
         """
         particles = checks.positive_integer(particles, "particles")
-        key_position, key_momentum = jax.random.split(key)
-        return cls.on(position(field, particles, key_position), momentum=momentum, key=key_momentum)
+        scale = checks.non_negative_number(momentum, "momentum")
+        return cls(*_drawn(field, particles, position, scale, key))
 
     @classmethod
     def on(cls, states: PyTree[Array], *, momentum: float = 0.1, key: PRNGKeyArray) -> "Ensemble":
@@ -156,17 +156,37 @@ class Ensemble(eqx.Module):
         paper's un-approximated shooting, $K = n$.
         """
         scale = checks.non_negative_number(momentum, "momentum")
-        leaves, tree = jax.tree.flatten(states)
+        leaves = jax.tree.leaves(states)
         if not leaves or leaves[0].shape[:1] in ((), (0,)):
             raise ValueError("An ensemble needs at least one particle, got no states.")
-        keys = jax.random.split(key, len(leaves))
-        draws = [
-            scale * jax.random.normal(k, leaf.shape, leaf.dtype)
-            for k, leaf in zip(keys, leaves, strict=True)
-        ]
-        return cls(states, jax.tree.unflatten(tree, draws))
+        return cls(states, _momenta(states, scale, key))
 
     @property
     def particles(self) -> int:
         """The number $K$ of particles."""
         return jax.tree.leaves(self.q)[0].shape[0]
+
+
+# One compiled program and not one for each operation: most of the time to draw a net is compiling.
+@eqx.filter_jit
+def _drawn(
+    field: AbstractField,
+    particles: int,
+    position: AbstractPosition,
+    scale: float,
+    key: PRNGKeyArray,
+) -> tuple[PyTree[Array], PyTree[Array]]:
+    key_position, key_momentum = jax.random.split(key)
+    states = position(field, particles, key_position)
+    return states, _momenta(states, scale, key_momentum)
+
+
+@eqx.filter_jit
+def _momenta(states: PyTree[Array], scale: float, key: PRNGKeyArray) -> PyTree[Array]:
+    leaves, tree = jax.tree.flatten(states)
+    keys = jax.random.split(key, len(leaves))
+    draws = [
+        scale * jax.random.normal(k, leaf.shape, leaf.dtype)
+        for k, leaf in zip(keys, leaves, strict=True)
+    ]
+    return jax.tree.unflatten(tree, draws)

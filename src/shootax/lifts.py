@@ -20,6 +20,17 @@ class AbstractLift(eqx.Module):
         """The initial state for the input `x`."""
 
 
+@eqx.filter_jit
+def _affine(inputs: int, outputs: int, key: PRNGKeyArray) -> tuple[Array, Array]:
+    """A matrix and a vector, both uniform in $±1/\\sqrt{inputs}$."""
+    bound = inputs**-0.5
+    weight_key, bias_key = jax.random.split(key)
+    return (
+        jax.random.uniform(weight_key, (outputs, inputs), minval=-bound, maxval=bound),
+        jax.random.uniform(bias_key, (outputs,), minval=-bound, maxval=bound),
+    )
+
+
 class IdentityLift(AbstractLift):
     """The input is the state."""
 
@@ -56,10 +67,7 @@ class AffineLift(AbstractLift):
 
     def __init__(self, dim: int, hidden: int, *, key: PRNGKeyArray):
         """Both start uniform in $±1/\\sqrt{dim}$."""
-        bound = dim**-0.5
-        weight_key, bias_key = jax.random.split(key)
-        self.weight = jax.random.uniform(weight_key, (hidden, dim), minval=-bound, maxval=bound)
-        self.bias = jax.random.uniform(bias_key, (hidden,), minval=-bound, maxval=bound)
+        self.weight, self.bias = _affine(dim, hidden, key)
 
     def __call__(self, x: Float[Array, " dim"]) -> Float[Array, " state"]:
         return jnp.concatenate([x, self.weight @ x + self.bias])
@@ -94,10 +102,7 @@ class LinearLift(AbstractLift):
             checks.positive_integer(inputs, "inputs"),
             checks.positive_integer(state, "state"),
         )
-        bound = inputs**-0.5
-        weight_key, bias_key = jax.random.split(key)
-        self.weight = jax.random.uniform(weight_key, (state, inputs), minval=-bound, maxval=bound)
-        self.bias = jax.random.uniform(bias_key, (state,), minval=-bound, maxval=bound)
+        self.weight, self.bias = _affine(inputs, state, key)
 
     def __call__(self, x: Float[Array, " inputs"]) -> Float[Array, " state"]:
         return self.weight @ x + self.bias
@@ -111,10 +116,7 @@ class ChannelLift(AbstractLift):
 
     def __init__(self, dim: int, hidden: int, *, key: PRNGKeyArray):
         """Both start uniform in $±1/\\sqrt{dim}$."""
-        bound = dim**-0.5
-        weight_key, bias_key = jax.random.split(key)
-        self.weight = jax.random.uniform(weight_key, (hidden, dim), minval=-bound, maxval=bound)
-        self.bias = jax.random.uniform(bias_key, (hidden,), minval=-bound, maxval=bound)
+        self.weight, self.bias = _affine(dim, hidden, key)
 
     def __call__(self, x: Array) -> Array:
         bias = self.bias.reshape(-1, *(1,) * (x.ndim - 1))

@@ -41,10 +41,48 @@ def rotating_mnist() -> tuple[Sequences, Sequences]:
         print(train.frames.shape, len(test))  # (500, 16, 28, 28) 542
         ```
     """
-    images = threes().astype(float)
+    return turning(threes()).split(TRAINING)
+
+
+def turning(images: np.ndarray) -> Sequences:
+    """Images `(n, height, width)` that turn once around."""
+    images = np.asarray(images, float)
     frames = np.stack([turned(images, 360 / (FRAMES - 1) * j) for j in range(FRAMES)], axis=1)
     low, high = frames.min(axis=(2, 3), keepdims=True), frames.max(axis=(2, 3), keepdims=True)
-    return Sequences((frames - low) / (high - low)).split(TRAINING)
+    return Sequences((frames - low) / (high - low))
+
+
+def deformed(
+    images: np.ndarray,
+    seed: int,
+    *,
+    degrees: float = 10.0,
+    stretch: float = 0.1,
+    shear: float = 0.15,
+    shift: float = 0.5,
+) -> np.ndarray:
+    """Each image `(height, width)` under a small affine map of its own, drawn uniformly.
+
+    **Arguments:**
+
+    - `images`: of shape `(n, height, width)`.
+    - `seed`: of the maps.
+    - `degrees`, `stretch`, `shear`, `shift`: how far at most it is turned, made longer or shorter
+        along each axis, slanted, and moved (in pixels).
+    """
+    from scipy import ndimage
+
+    random = np.random.default_rng(seed)
+    middle = (np.array(images.shape[1:]) - 1) / 2
+    out = np.empty(images.shape)
+    for i, image in enumerate(images):
+        angle = np.deg2rad(random.uniform(-degrees, degrees))
+        turn = np.array([[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]])
+        slant = np.array([[1.0, 0.0], [random.uniform(-shear, shear), 1.0]])
+        matrix = turn @ slant @ np.diag(1 + random.uniform(-stretch, stretch, 2))
+        start = middle - matrix @ middle + random.uniform(-shift, shift, 2)
+        out[i] = ndimage.affine_transform(np.asarray(image, float), matrix, start, order=3)
+    return np.clip(out, 0, 255)
 
 
 def turned(images: np.ndarray, degrees: float) -> np.ndarray:

@@ -68,6 +68,7 @@ def make_problem(
     optimizer: optax.GradientTransformation | None = None,
     patience: int | None = None,
     weight_decay: Mapping[str, float] | None = None,
+    averaging: float = 0.0,
     split_seed: int = 0,
     keep_best: bool = False,
 ) -> Problem:
@@ -75,6 +76,8 @@ def make_problem(
     epochs = checks.positive_integer(epochs, "epochs")
     if patience is not None:
         patience = checks.positive_integer(patience, "patience")
+    if checks.non_negative_number(averaging, "averaging") >= 1:
+        raise ValueError(f"averaging must be below 1, got {averaging}; 0.999 is a usual value.")
     data, held_out, shared = prepare(x, y, weights, times, validation, split_seed)
     if np.ndim(times) == 2:
         # Inside an epoch times are traced, so the model looks at them here.
@@ -93,6 +96,7 @@ def make_problem(
         clipped=clip is not None,
         scaled=bool(units),
         decayed=bool(weight_decay),
+        averaged=averaging > 0,
         stopping=keep_best or patience is not None,
         gaps=isinstance(data, Data) and bool(np.any(np.asarray(data.weight) == 0)),
     )
@@ -105,6 +109,7 @@ def make_problem(
         thaw=_vector(net, thaw_epochs(net, freeze)),
         units=_vector(net, units_of(net, units)),
         decay=_vector(net, decay_rates(net, weight_decay)),
+        averaging=averaging,
         patience=epochs if patience is None else patience,
     )
     settings = jax.tree.map(lambda value: jnp.asarray(value, jnp.result_type(float)), settings)
@@ -196,8 +201,7 @@ def train(
     seconds = before + time.perf_counter() - began
     outcomes: list[Fit | DivergedError] = []
     for i, history in enumerate(histories):
-        chosen = state.parameters if state.best is None else state.best.parameters
-        vector = chosen if alone else chosen[i]
+        vector = state.model if alone else state.model[i]
         columns = {name: np.array(column) for name, column in history.items()}
         result = Fit(frame.model(vector), columns, seconds)
         outcomes.append(DivergedError(failures[i], result) if i in failures else result)

@@ -35,6 +35,7 @@ class Recipe:
     clipped: bool
     scaled: bool
     decayed: bool
+    averaged: bool  # whether the model is the average of those along the way
     stopping: bool  # whether the best parameters are kept
     gaps: bool  # whether there are rows of weight zero, which are left out
 
@@ -43,7 +44,8 @@ class Settings(NamedTuple):
     """Numbers that may change without a new program.
 
     `thaw` is the first epoch of every parameter, `units` what it is measured in, `decay` what it
-    loses of itself in a step of rate one. `patience` is in epochs.
+    loses of itself in a step of rate one. `averaging` is what the average keeps of itself in a step.
+    `patience` is in epochs.
     """
 
     learning_rate: Any
@@ -54,6 +56,7 @@ class Settings(NamedTuple):
     thaw: Any
     units: Any
     decay: Any
+    averaging: Any
     patience: Any
 
 
@@ -67,7 +70,15 @@ class Progress(NamedTuple):
     key: PRNGKeyArray
     epoch: Array
     alive: Array
+    average: Float[Array, " parameters"] | None
     best: Best | None
+
+    @property
+    def model(self) -> Float[Array, " parameters"]:
+        """The parameters to judge by and to return."""
+        if self.best is not None:
+            return self.best.parameters
+        return self.parameters if self.average is None else self.average
 
 
 class Report(NamedTuple):
@@ -109,6 +120,7 @@ def start(vector: Array, frame: Frame, recipe: Recipe, key: PRNGKeyArray) -> Pro
         key,
         jnp.zeros((), int),
         jnp.ones((), bool),
+        vector if recipe.averaged else None,
         unknown(vector) if recipe.stopping else None,
     )
 
@@ -147,7 +159,7 @@ def run_epoch(
     step_size = thawed * settings.units if recipe.scaled else thawed
 
     def step(carry: tuple, xs: tuple) -> tuple[tuple, tuple]:
-        parameters, optimizer = carry
+        parameters, optimizer, average = carry
         number, index, real = xs
         batch = jax.tree.map(lambda leaf: leaf[index], data)
         batch = batch._replace(weight=batch.weight * real.astype(batch.weight.dtype))
@@ -171,7 +183,11 @@ def run_epoch(
         done = passed / (settings.epochs * batches).astype(total.dtype)
         rate = settings.learning_rate * recipe.schedule.factor(progress.schedule, done)
         moved = parameters - rate.astype(updates.dtype) * (updates * step_size)
-        return (moved, optimizer), (total, *parts, rate)
+        if average is not None:
+            # Of few steps it keeps less, or the start would count for long.
+            keeps = jnp.minimum(settings.averaging, (1 + passed) / (10 + passed))
+            average = moved + keeps.astype(moved.dtype) * (average - moved)
+        return (moved, optimizer, average), (total, *parts, rate)
 
     def step_if_filled(carry: tuple, xs: tuple) -> tuple[tuple, tuple]:
         nothing = jax.tree.map(
@@ -180,25 +196,35 @@ def run_epoch(
         return jax.lax.cond(xs[0], step, lambda carry, _: (carry, nothing), carry, xs[1:])
 
     xs = (jnp.arange(batches), chosen, used)
-    carry = (progress.parameters, progress.optimizer)
+    carry = (progress.parameters, progress.optimizer, progress.average)
     if recipe.gaps:
-        (parameters, optimizer), reports = jax.lax.scan(step_if_filled, carry, (filled, *xs))
+        carry, reports = jax.lax.scan(step_if_filled, carry, (filled, *xs))
         reports = [_over(filled, report) for report in reports]
     else:
-        (parameters, optimizer), reports = jax.lax.scan(step, carry, xs)
+        carry, reports = jax.lax.scan(step, carry, xs)
+    parameters, optimizer, average = carry
     totals, misfits, costs, rates = reports
+    found = parameters if average is None else average
     held_out, seen = jnp.full((), jnp.nan), jnp.mean(totals)
     if validation is not None:
-        model = frame.model(parameters)
+        model = frame.model(found)
         held_out = data_loss(model, validation, recipe)
         seen = settings.data_weight * held_out + settings.penalty_weight * penalty(model)
     schedule = recipe.schedule.observe(progress.schedule, seen)
     finite = jnp.all(jnp.isfinite(parameters))
     judged = seen if validation is None else held_out
-    best = None if progress.best is None else observe(progress.best, parameters, judged)
+    best = None if progress.best is None else observe(progress.best, found, judged)
     waited = None if best is None else best.waited
     report = Report(totals, misfits, costs, held_out, rates[-1], finite, waited)
-    after = Progress(parameters, optimizer, schedule, key, progress.epoch + 1, progress.alive, best)
+    after = progress._replace(
+        parameters=parameters,
+        optimizer=optimizer,
+        schedule=schedule,
+        key=key,
+        epoch=progress.epoch + 1,
+        average=average,
+        best=best,
+    )
     return after, report
 
 

@@ -38,6 +38,7 @@ def fit(
     optimizer: optax.GradientTransformation | None = None,
     patience: int | None = None,
     weight_decay: Mapping[str, float] | None = None,
+    averaging: float = 0.0,
     seed: int = 0,
     progress: bool | Show | None = None,
     checkpoint: str | os.PathLike | Checkpoint | None = None,
@@ -73,6 +74,8 @@ def fit(
         nothing is held out), and return the best model of all epochs instead of the last.
     - `weight_decay`: names of parts, as for `freeze`, and what fraction of themselves they lose in a
         step of rate one, as in AdamW.
+    - `averaging`: if above 0, the model is a running average of the parameters along the way, of
+        which every step keeps this fraction, such as 0.99. It is also what validation looks at.
     - `seed`: of the order of the samples and of the validation split.
     - `progress`: whether to show a progress bar; by default in a terminal. Or a function that is
         called with the number of epochs done and a word on the loss.
@@ -104,6 +107,7 @@ def fit(
         optimizer=optimizer,
         patience=patience,
         weight_decay=weight_decay,
+        averaging=averaging,
         split_seed=seed,
         keep_best=keep_best,
     )
