@@ -90,11 +90,11 @@ from shootax.linearity import is_linear as is_linear
 from shootax.linearity import linearity as linearity
 from shootax.maximisers import AbstractMaximiser as AbstractMaximiser
 from shootax.maximisers import ClosedForm as ClosedForm
+from shootax.maximisers import Corners as Corners
 from shootax.maximisers import LinearSolve as LinearSolve
 from shootax.maximisers import Maximum as Maximum
 from shootax.maximisers import Neurons as Neurons
 from shootax.maximisers import Newton as Newton
-from shootax.maximisers import Projected as Projected
 from shootax.maximisers import QuasiNewton as QuasiNewton
 from shootax.maximisers import Representer as Representer
 from shootax.maximisers import Unrolled as Unrolled

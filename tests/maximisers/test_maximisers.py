@@ -138,8 +138,8 @@ def test_reverse_returns_to_the_start():
 def test_maximisers_refuse_what_they_cannot_solve():
     with pytest.raises(ValueError, match="not linear in θ"):
         sx.Particles(FIELD, ensemble(), maximiser=sx.ClosedForm())
-    with pytest.raises(ValueError, match="Projected is for"):
-        sx.Particles(FIELD, ensemble(), maximiser=sx.Projected())
+    with pytest.raises(ValueError, match="Corners is for"):
+        sx.Particles(FIELD, ensemble(), maximiser=sx.Corners())
     linear = sx.Affine(dim=2)
     drawn = sx.Ensemble.draw(linear, 3, key=jax.random.key(0))
     with pytest.raises(ValueError, match="quadratic penalty"):

@@ -52,11 +52,10 @@ class Experiment(AbstractExperiment):
             *data,
             seeds=seeds,
             together=True,
-            epochs=settings.epochs,
             batch_size=self.batch_size(settings),
             data_weight=options["data_weight"],
             penalty_weight=options["penalty_weight"],
             progress=progress,
             checkpoint=checkpoint,
-            **told,
+            **{"epochs": settings.epochs, **told},
         )

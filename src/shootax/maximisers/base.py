@@ -62,6 +62,12 @@ class AbstractIterative(AbstractMaximiser):
     def conserves(self) -> bool:
         return False
 
+    @property
+    def smooth(self) -> bool:
+        """Whether $∂H/∂θ = 0$ at θ*. If not, as at a corner, Hamilton's equations are those of the
+        reduced Hamiltonian, whose derivatives are not the partial ones of H."""
+        return True
+
     @abc.abstractmethod
     def search(
         self, field: AbstractField, penalty: Penalty, q: PyTree[Array], p: PyTree[Array]

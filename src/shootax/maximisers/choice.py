@@ -4,11 +4,12 @@ from shootax.fields import RKHS, AbstractField, SingleHiddenLayer
 from shootax.linearity import assert_linear, linearity
 from shootax.maximisers.base import AbstractMaximiser
 from shootax.maximisers.closed import ClosedForm
+from shootax.maximisers.corners import Corners
 from shootax.maximisers.linear import LinearSolve
 from shootax.maximisers.neurons import Neurons
 from shootax.maximisers.newton import Newton
-from shootax.maximisers.projected import Projected
 from shootax.maximisers.representer import Representer
+from shootax.maximisers.unrolled import Unrolled
 from shootax.penalties import Barron, Penalty, Quadratic, Transport
 
 
@@ -33,11 +34,10 @@ def checked_maximiser(
             )
         if not (maximiser.drift and linearity(field) == "affine"):
             assert_linear(field)
-    layered = isinstance(field, SingleHiddenLayer) and isinstance(penalty, Barron)
-    if isinstance(maximiser, Projected) and not layered:
+    if isinstance(maximiser, Corners) and not Corners.suits(field, penalty):
         raise ValueError(
-            f"Projected is for SingleHiddenLayer with the Barron penalty, got {name} with {kind}. "
-            "Use Newton() or Unrolled()."
+            "Corners is for SingleHiddenLayer with ReLU and the Barron penalty, got "
+            f"{name} with {kind}. Use Newton() or Unrolled()."
         )
     if isinstance(maximiser, Neurons) and not Neurons.suits(field, penalty):
         raise ValueError(
@@ -52,7 +52,7 @@ def _best(field: AbstractField, penalty: Penalty) -> AbstractMaximiser:
         return Representer()
     if isinstance(field, SingleHiddenLayer):
         if isinstance(penalty, Barron):
-            return Projected()
+            return Corners() if Corners.suits(field, penalty) else Unrolled()
         return Neurons() if Neurons.suits(field, penalty) else Newton()
     found = linearity(field)
     if found != "nonlinear" and isinstance(penalty, Quadratic):

@@ -11,7 +11,7 @@ from jaxtyping import Array, PyTree
 
 from shootax.fields import AbstractField
 from shootax.fields.rows import pack
-from shootax.hamiltonian import hamilton_equations
+from shootax.hamiltonian import hamilton_equations, hamiltonian
 from shootax.maximisers import AbstractIterative
 from shootax.penalties import Penalty
 from shootax.systems.base import AbstractSystem, Moment, ParticleState, State
@@ -43,10 +43,21 @@ class ContinuedSystem(AbstractSystem):
         q, z, guess = y.rows
         theta = self.maximiser(self.field, self.penalty, q, y.p, guess).theta
         dq, dp = hamilton_equations(self.field, self.penalty, q, y.p, theta)
+        if not self.maximiser.smooth:
+            dp = self._force(q, y.p, guess)
         dz = jax.vmap(self.field, in_axes=(0, None))(z, theta)
         # The guess does not change the solution, so no training gradient goes through it.
         dtheta = jax.lax.stop_gradient(self._drift(theta, (q, y.p), (dq, dp)))
         return State((dq, dz, dtheta), dp)
+
+    def _force(self, q: PyTree[Array], p: PyTree[Array], guess: PyTree[Array]) -> PyTree[Array]:
+        """$-∂_q \\mathcal H$, where θ* moves with the particles."""
+
+        def reduced(q: PyTree[Array]) -> Array:
+            theta = self.maximiser(self.field, self.penalty, q, p, guess).theta
+            return -hamiltonian(self.field, self.penalty, q, p, theta)
+
+        return jax.grad(reduced)(q)
 
     def packed_theta(self, moment: Moment, y: State) -> PyTree[Array]:
         q, _, guess = y.rows
