@@ -17,7 +17,7 @@ import shootax as sx
 from shootax.data import FUNCTIONS, sample_function
 
 PARTICLES, WIDTH = 15, 16
-STARTS, TRAINED = 1000, 3
+STARTS, TRAINED = 1000, 2
 FIELD = sx.SingleHiddenLayer(2, WIDTH, activation="relu")
 KNOTS = jnp.linspace(-1.5, 1.5, PARTICLES)
 
@@ -73,13 +73,15 @@ def best_starts(key: Array, x: Array, y: Array, target) -> list[sx.Net]:
     errors[np.isnan(errors)] = np.inf
     return [
         build(
-            ensemble(keys[i], target), jnp.asarray(readouts[i][None, :2]), jnp.asarray(readouts[i][2:])
+            ensemble(keys[i], target),
+            jnp.asarray(readouts[i][None, :2]),
+            jnp.asarray(readouts[i][2:]),
         )
         for i in np.argsort(errors)[:TRAINED]
     ]
 
 
-def run(function: str = "quadratic", *, epochs: int = 200, seed: int = 0) -> float:
+def run(function: str = "quadratic", *, epochs: int = 100, seed: int = 0) -> float:
     """Trains from the best starts, and keeps the best net by held-out samples; the error on a grid."""
     (x, y), (held, seen) = (sample_function(function, n, 10 + n) for n in (500, 200))
     mean, scale = y.mean(), y.std()

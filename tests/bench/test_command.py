@@ -57,6 +57,7 @@ def test_markdown_of_something_else_is_refused(tmp_path):
 
 def test_both_numbers_of_threads_are_planned_and_names_checked():
     assert next(run.threads for run in planned(None, "race", "both", True)) == 1
+    assert len(planned(None, "memory", "both", True)) == 1
     (run,) = planned("spiral-32, regression-16", "memory,forms", "1", False)
     assert run.cases == ("spiral-32", "regression-16")
     assert run.parts == ("memory", "forms")

@@ -49,12 +49,16 @@ def run(runs: list[Settings], out: pathlib.Path | None) -> None:
 def planned(
     cases: str | None, parts: str | None, threads_wanted: str, quick: bool
 ) -> list[Settings]:
-    """The runs that the options ask for."""
+    """The runs that the options ask for. Of both, that with all cores has the race alone."""
     checks.one_of(threads_wanted, ("1", "all", "both"), "threads")
     every = len(threads.cores())
-    numbers = {"1": [1], "all": [every], "both": [1, every]}[threads_wanted]
-    chosen = (names(parts, PARTS), names(cases, CASES))
-    return [Settings(number, *chosen, quick=quick) for number in dict.fromkeys(numbers)]
+    measured, chosen = names(parts, PARTS), names(cases, CASES)
+    if threads_wanted != "both":
+        return [Settings(1 if threads_wanted == "1" else every, measured, chosen, quick=quick)]
+    runs = [Settings(1, measured, chosen, quick=quick)]
+    if every > 1 and "race" in measured:
+        runs.append(Settings(every, ("race",), chosen, quick=quick))
+    return runs
 
 
 def show_markdown(path: pathlib.Path) -> None:

@@ -25,13 +25,13 @@ class AbstractShooting(BaseEstimator):
         self,
         *,
         formulation: str = "dynamic-particles",
-        width: int = 16,
+        width: int | None = None,
         inflation: int = 1,
         particles: int = 5,
         depth: int = 5,
         activation: str = "tanh",
         penalty_weight: float = 0.01,
-        weight_decay: float = 0.1,
+        weight_decay: float = 0.5,
         learning_rate: float = 0.01,
         batch_size: int = 32,
         max_iter: int = 100,
@@ -44,7 +44,8 @@ class AbstractShooting(BaseEstimator):
 
         - `formulation`: where the weights come from: `"dynamic-particles"`, `"static-particles"`,
             `"static-direct"` or `"dynamic-direct"`.
-        - `width`: the size of the visible state.
+        - `width`: the size of the visible state. By default it grows with the root of the number of
+            columns: 12 for up to 12 columns, 16 for up to 20, 32 for 57 and more.
         - `inflation`: the size of the hidden state, in widths.
         - `particles`: their number, where the formulation has any.
         - `depth`: the number of steps of RK4 from $t = 0$ to $1$.
@@ -131,10 +132,19 @@ class AbstractShooting(BaseEstimator):
 
     def _shape(self, inputs: int, outputs: int) -> model.Shape:
         checks.one_of(self.formulation, sx.FORMULATIONS, "formulation")
-        whole = ("width", "inflation", "particles", "depth")
+        whole = ("inflation", "particles", "depth")
         numbers = {name: checks.positive_integer(getattr(self, name), name) for name in whole}
+        if self.width is None:
+            width = model.default_width(inputs)
+        else:
+            width = checks.positive_integer(self.width, "width")
         return model.Shape(
-            inputs, outputs, formulation=self.formulation, activation=self.activation, **numbers
+            inputs,
+            outputs,
+            formulation=self.formulation,
+            activation=self.activation,
+            width=width,
+            **numbers,
         )
 
     def _held_out_fraction(self) -> float:

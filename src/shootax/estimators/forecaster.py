@@ -42,7 +42,7 @@ class ShootingForecaster(AbstractShooting):
         history: int = 1,
         horizon: int = 10,
         formulation: str = "dynamic-particles",
-        width: int = 16,
+        width: int | None = 16,
         inflation: int = 1,
         particles: int = 5,
         depth: int = 5,

@@ -30,6 +30,11 @@ class Shape(NamedTuple):
         return self.width * (1 + self.inflation)
 
 
+def default_width(inputs: int) -> int:
+    """Four times the root of the number of inputs, within limits; so few widths, few programs."""
+    return min(32, max(12, 4 * round(inputs**0.5)))
+
+
 @functools.lru_cache(maxsize=64)
 def template(shape: Shape) -> sx.Net:
     """The net with the shapes of its arrays instead of the arrays."""

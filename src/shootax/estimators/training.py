@@ -17,6 +17,9 @@ import shootax as sx
 from shootax.estimators.rows import Rows, filled, power_of_two
 from shootax.train.losses import Loss
 
+AVERAGING = 0.98
+"""Early stopping would otherwise take a model from the middle of its wandering."""
+
 LEAST_ROWS, LEAST_HELD_OUT, LEAST_COLUMNS = 256, 64, 32
 
 
@@ -53,6 +56,7 @@ def train(
         "penalty_weight": options.penalty_weight,
         "weight_decay": {name: options.weight_decay for name in ("lift.weight", "readout.weight")},
         "clip": 10.0,
+        "averaging": AVERAGING,
         "patience": options.patience,
         "validation": None if options.patience is None else _as_validation(watched),
         "weights": rows.weight,

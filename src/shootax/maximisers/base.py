@@ -68,6 +68,17 @@ class AbstractIterative(AbstractMaximiser):
         reduced Hamiltonian, whose derivatives are not the partial ones of H."""
         return True
 
+    def follow(
+        self,
+        field: AbstractField,
+        penalty: Penalty,
+        q: PyTree[Array],
+        p: PyTree[Array],
+        theta: PyTree[Array],
+    ) -> PyTree[Array]:
+        """θ* again, from itself: for its derivatives along the path of the particles."""
+        return self(field, penalty, q, p, theta).theta
+
     @abc.abstractmethod
     def search(
         self, field: AbstractField, penalty: Penalty, q: PyTree[Array], p: PyTree[Array]

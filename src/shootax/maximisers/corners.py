@@ -27,7 +27,7 @@ class Corners(AbstractIterative):
     there is no higher one. Corners move with the particles, and derivatives are those of their place.
     """
 
-    pivots: int = eqx.field(static=True, default=5)
+    pivots: int = eqx.field(static=True, default=3)
     warmup: int = eqx.field(static=True, default=200)
     rate: float = eqx.field(static=True, default=0.05)
     spread: float = eqx.field(static=True, default=1.0)
@@ -69,6 +69,21 @@ class Corners(AbstractIterative):
         theta = _weights(field, penalty, q, p, _place(_planes(q), corner))
         return Maximum(theta, gain <= 0, gain, jnp.array(self.pivots))
 
+    def follow(
+        self,
+        field: AbstractField,
+        penalty: Penalty,
+        q: PyTree[Array],
+        p: PyTree[Array],
+        theta: PyTree[Array],
+    ) -> PyTree[Array]:
+        assert isinstance(field, SingleHiddenLayer)
+        assert isinstance(penalty, Barron)
+        planes = _planes(q)
+        held = jax.lax.stop_gradient((planes, incoming(theta)))
+        corner = jax.vmap(_nearest, in_axes=(None, 0))(*held)
+        return _weights(field, penalty, q, p, _place(planes, corner))
+
     def search(
         self, field: AbstractField, penalty: Penalty, q: PyTree[Array], p: PyTree[Array]
     ) -> PyTree[Array]:
@@ -78,7 +93,7 @@ class Corners(AbstractIterative):
         # A neuron that no particle excites would never move; its opposite is excited by all.
         opposite = heights(q, p, -start) > heights(q, p, start)
         climbed = self._climb(q, p, jnp.where(opposite[:, None], -start, start))
-        corner, _ = _ascend(q, p, climbed, 4 * self.pivots)
+        corner, _ = _ascend(q, p, climbed, 8 * self.pivots)
         return _weights(field, penalty, q, p, _place(_planes(q), corner))
 
     def _climb(self, q: Array, p: Array, start: Array) -> Array:
@@ -154,9 +169,9 @@ def _ascend(q: Array, p: Array, u: Array, pivots: int) -> tuple[Corner, Array]:
         )
         return moved, jnp.where(rises & (jnp.max(there, axis=1) > 0), rise, 0)
 
-    corner, _ = jax.lax.scan(step, corner, None, length=pivots)
-    _, left = step(corner, None)
-    return corner, jnp.max(left)
+    # The last one only looks, as a rule.
+    corner, rises = jax.lax.scan(step, corner, None, length=pivots + 1)
+    return corner, jnp.max(rises[-1])
 
 
 def _take(table: Array, index: Array) -> Array:

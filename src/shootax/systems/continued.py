@@ -41,23 +41,24 @@ class ContinuedSystem(AbstractSystem):
 
     def __call__(self, moment: Moment, y: State) -> State:
         q, z, guess = y.rows
-        theta = self.maximiser(self.field, self.penalty, q, y.p, guess).theta
-        dq, dp = hamilton_equations(self.field, self.penalty, q, y.p, theta)
-        if not self.maximiser.smooth:
-            dp = self._force(q, y.p, guess)
+        theta, dq, dp = self._solved(q, y.p, guess)
         dz = jax.vmap(self.field, in_axes=(0, None))(z, theta)
         # The guess does not change the solution, so no training gradient goes through it.
         dtheta = jax.lax.stop_gradient(self._drift(theta, (q, y.p), (dq, dp)))
         return State((dq, dz, dtheta), dp)
 
-    def _force(self, q: PyTree[Array], p: PyTree[Array], guess: PyTree[Array]) -> PyTree[Array]:
-        """$-∂_q \\mathcal H$, where θ* moves with the particles."""
-
-        def reduced(q: PyTree[Array]) -> Array:
+    def _solved(self, q: PyTree[Array], p: PyTree[Array], guess: PyTree[Array]) -> tuple:
+        """$θ^*, \\dot q, \\dot p$."""
+        if self.maximiser.smooth:
             theta = self.maximiser(self.field, self.penalty, q, p, guess).theta
-            return -hamiltonian(self.field, self.penalty, q, p, theta)
+            return theta, *hamilton_equations(self.field, self.penalty, q, p, theta)
 
-        return jax.grad(reduced)(q)
+        def reduced(q: PyTree[Array]) -> tuple[Array, PyTree[Array]]:
+            theta = self.maximiser(self.field, self.penalty, q, p, guess).theta
+            return -hamiltonian(self.field, self.penalty, q, p, theta), theta
+
+        dp, theta = jax.grad(reduced, has_aux=True)(q)
+        return theta, jax.vmap(self.field, in_axes=(0, None))(q, theta), dp
 
     def packed_theta(self, moment: Moment, y: State) -> PyTree[Array]:
         q, _, guess = y.rows
@@ -68,7 +69,7 @@ class ContinuedSystem(AbstractSystem):
         theta, at, along = jax.lax.stop_gradient((theta, at, along))
 
         def star(q: PyTree[Array], p: PyTree[Array]) -> PyTree[Array]:
-            return self.maximiser(self.field, self.penalty, q, p, theta).theta
+            return self.maximiser.follow(self.field, self.penalty, q, p, theta)
 
         return jax.jvp(star, at, along)[1]
 
