@@ -31,8 +31,11 @@ RECIPES = {
         **LIFT,
     },
     "with warm-up and clipping, decay 0.03": {**WARM, "weight_decay": 0.03},
-    "with warm-up and clipping, decay 0.3 (best)": {**WARM, "weight_decay": 0.3},
+    "with warm-up and clipping, decay 0.3": {**WARM, "weight_decay": 0.3},
     "with warm-up and clipping, decay 1": {**WARM, "weight_decay": 1.0},
+    "in 15 versions, decay 0.3 (best)": {**WARM, "weight_decay": 0.3, "versions": 15},
+    "in 15 versions, decay 0.1": {**WARM, "weight_decay": 0.1, "versions": 15},
+    "in 15 versions, decay 1": {**WARM, "weight_decay": 1.0, "versions": 15},
 }
 
 

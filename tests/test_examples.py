@@ -47,3 +47,11 @@ def test_a_shooting_resnet_reads_digits():
     assert share > 0.85
     plain = example.build("plain", particles=8, key=jax.random.key(0))
     assert count < sx.count(plain) / 5
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("standard_promotion")
+def test_a_layer_under_the_barron_penalty_fits_a_function():
+    """The function has variance 0.04."""
+    with jax.enable_x64(False):
+        assert load("barron").run() < 0.01

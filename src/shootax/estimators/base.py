@@ -45,7 +45,7 @@ class AbstractShooting(BaseEstimator):
         - `formulation`: where the weights come from: `"dynamic-particles"`, `"static-particles"`,
             `"static-direct"` or `"dynamic-direct"`.
         - `width`: the size of the visible state. By default it grows with the root of the number of
-            columns: 12 for up to 12 columns, 16 for up to 20, 32 for 57 and more.
+            columns: 12 for up to 12 columns, 16 for up to 20, 20 beyond.
         - `inflation`: the size of the hidden state, in widths.
         - `particles`: their number, where the formulation has any.
         - `depth`: the number of steps of RK4 from $t = 0$ to $1$.

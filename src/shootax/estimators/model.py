@@ -32,7 +32,7 @@ class Shape(NamedTuple):
 
 def default_width(inputs: int) -> int:
     """Four times the root of the number of inputs, within limits; so few widths, few programs."""
-    return min(32, max(12, 4 * round(inputs**0.5)))
+    return min(20, max(12, 4 * round(inputs**0.5)))
 
 
 @functools.lru_cache(maxsize=64)
