@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from shootax.data import rotating_mnist, threes
+from shootax.data.rotating import deformed, turned
 
 
 @pytest.fixture(scope="module")
@@ -75,3 +76,27 @@ def test_the_file_is_small_and_has_its_notice():
     notice = (folder / "mnist_threes.NOTICE.md").read_text()
     assert "LeCun" in notice
     assert "Attribution-ShareAlike 3.0" in notice
+
+
+def test_deformed_digits_stay_close_and_are_those_of_their_seed():
+    digits = threes()[:20]
+    first, again, other = (deformed(digits, seed) for seed in (0, 0, 1))
+    np.testing.assert_array_equal(first, again)
+    assert first.min() >= 0
+    assert first.max() <= 255
+    change = np.abs(first - digits).mean(axis=(1, 2))
+    assert np.all(change > 1)
+    assert np.all(np.abs(first - other).mean(axis=(1, 2)) > 1)
+    # Nearer to their own digit than to others.
+    apart = np.abs(first[:, None] - digits[None]).mean(axis=(2, 3))
+    assert np.mean(apart.argmin(axis=1) == np.arange(20)) > 0.9
+    still = deformed(digits, 0, degrees=0, stretch=0, shear=0, shift=0)
+    np.testing.assert_allclose(still, digits, atol=1e-6)
+
+
+def test_a_digit_that_is_only_turned_is_one_of_the_turned_digits():
+    digit = threes()[:1]
+    (found,) = deformed(digit, 3, degrees=10, stretch=0, shear=0, shift=0)
+    grid = np.linspace(-10, 10, 81)
+    gaps = [np.abs(turned(digit.astype(float), a)[0].clip(0, 255) - found).mean() for a in grid]
+    assert min(gaps) < 0.5 < np.abs(found - digit[0]).mean()

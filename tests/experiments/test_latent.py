@@ -3,6 +3,7 @@
 import dataclasses
 import json
 
+import jax
 import numpy as np
 import pytest
 
@@ -44,6 +45,29 @@ def test_paper_sizes():
         (configuration,) = experiment.configurations(settings)
         model = experiment.net(settings, configuration, 0)  # pyright: ignore
         assert sx.count(model.net) == 2 * 100 * (a + 1) * d + a * d * (d + 1)
+
+
+def test_versions_of_digits_take_the_place_of_epochs():
+    experiment = EXPERIMENTS["rotating-mnist"]
+    settings = make_settings(experiment, "smoke", "best", formulations=["static-direct"])
+    settings = dataclasses.replace(settings, epochs=40)
+    (configuration,) = experiment.configurations(settings)
+    (sampler,), told = experiment.task(settings, configuration)  # pyright: ignore
+    assert told["epochs"] == 2
+    assert sampler.frames.shape == (20 * 50, 16, 28, 28)
+    short = dataclasses.replace(settings, epochs=2)
+    (sampler,), told = experiment.task(short, configuration)  # pyright: ignore
+    assert (told["epochs"], len(sampler.frames)) == (1, 100)
+
+
+def test_balls_may_decode_half_of_the_frames():
+    experiment = EXPERIMENTS["bouncing-balls"]
+    settings = make_settings(experiment, "smoke", "best", formulations=["static-direct"])
+    (configuration,) = experiment.configurations(settings)
+    (sampler,), _ = experiment.task(settings, configuration)  # pyright: ignore
+    asked, frames = sampler(jax.random.key(0))
+    assert asked.first.shape == (50, 3, 28, 28)
+    assert frames.shape == (50, 10, 28, 28)
 
 
 class _StopError(Exception):
