@@ -55,17 +55,19 @@ PRESETS: dict[str, dict[str, Any]] = {
 
 PAPER = {**latent.RECIPE, "redrawn": True, "versions": 0}
 
+UNDEFORMED = {
+    **PAPER,
+    "learning_rate": 0.01,
+    "schedule": {"kind": "cosine", "warmup": 0.05},
+    "clip": 10.0,
+    "weight_decay": 0.3,
+    "lift_unit": 10.0,
+}
+
 RECIPES: dict[str, dict[str, Any]] = {
     "paper": PAPER,
-    "best": {
-        **PAPER,
-        "learning_rate": 0.01,
-        "schedule": {"kind": "cosine", "warmup": 0.05},
-        "clip": 10.0,
-        "weight_decay": 0.3,
-        "lift_unit": 10.0,
-        "versions": 20,
-    },
+    "undeformed": UNDEFORMED,
+    "best": {**UNDEFORMED, "versions": 20},
 }
 """`best` was found with the first 400 training sequences, on the other 100. It shows the training digits
 in 20 `versions`, each digit under small affine maps, one after the other in so many epochs."""
