@@ -28,7 +28,7 @@ test: $(READY)
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
 
 test-all: $(READY) lint
-	XLA_FLAGS=--xla_backend_optimization_level=3 $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m "slow or not slow"
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m "slow or not slow"
 
 $(BENCH_READY): $(READY)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[bench]'

@@ -7,11 +7,17 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
+import pytest
 import safetensors.numpy
 
 import shootax as sx
 
 KEY = jax.random.key(0)
+
+
+def usually(names, *chosen: str) -> list:
+    """Parameters of a test: those chosen in every run, the others in the long one."""
+    return [n if n in chosen else pytest.param(n, marks=pytest.mark.slow) for n in names]
 
 
 class Rotor(sx.AbstractField):

@@ -1,16 +1,8 @@
 """Double precision, no silent promotion, and the shapes in signatures checked."""
 
-import os
-
 import jax
 import pytest
 from jaxtyping import install_import_hook
-
-# Nearly all of the time goes into compiling programs that run once, so LLVM does not optimise them, but
-# for those of `fit`, which say themselves how they are compiled. `make test-all` compiles as users do.
-LEVEL = "--xla_backend_optimization_level"
-if LEVEL not in os.environ.get("XLA_FLAGS", ""):
-    os.environ["XLA_FLAGS"] = f"{os.environ.get('XLA_FLAGS', '')} {LEVEL}=0".strip()
 
 jax.config.update("jax_enable_x64", True)
 jax.config.update("jax_numpy_rank_promotion", "raise")

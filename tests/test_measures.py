@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import shootax as sx
-from cases import CONTROLS, KEY, cast, make_net, spd
+from cases import CONTROLS, KEY, cast, make_net, spd, usually
 from shootax.cli.count import rows
 from shootax.controls.function import BASES
 
@@ -69,7 +69,7 @@ def test_formulae_for_the_entries(experiment, dim, formulation, particles, infla
     assert control + hidden * (d + 1) == number
 
 
-@pytest.mark.parametrize("name", sx.FORMULATIONS)
+@pytest.mark.parametrize("name", usually(sx.FORMULATIONS, "dynamic-particles", "dynamic-direct"))
 def test_count_of_filled_models(name):
     """Counted from arrays that exist, not from shapes."""
     field = sx.UpDown(1, 16)
@@ -91,7 +91,7 @@ def quadratic(theta, weights):
     return total
 
 
-@pytest.mark.parametrize("control", CONTROLS)
+@pytest.mark.parametrize("control", usually(CONTROLS, "particles", "legendre", "piecewise"))
 def test_penalty_is_the_integral_of_R(control):
     """Against the midpoint rule along θ(t), on 2,000 points, which jumps of blocks fall between."""
     T = 0.7
@@ -230,7 +230,7 @@ def test_measures_can_be_differentiated():
         assert np.isfinite(gradient.control.ensemble.p).all()
 
 
-@pytest.mark.parametrize("control", CONTROLS)
+@pytest.mark.parametrize("control", usually(CONTROLS, "particles", "static"))
 def test_measures_of_a_net_in_single_precision_are_single(control):
     net = make_net("updown", control, integrator=sx.SymplecticEuler(steps=3))
     small = cast(net, jnp.float32)

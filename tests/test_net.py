@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import shootax as sx
-from cases import CONTROLS, KEY, assert_close, assert_same, inputs, make_net
+from cases import CONTROLS, KEY, assert_close, assert_same, inputs, make_net, usually
 
 FIELD = sx.UpDown(2, 3, activation="tanh")
 X = jnp.asarray(np.random.default_rng(0).normal(size=(4, 2)))
@@ -173,7 +173,7 @@ def test_a_net_is_a_tree():
     assert_same(jax.tree.unflatten(tree, leaves), net)
 
 
-@pytest.mark.parametrize("formulation", sx.FORMULATIONS)
+@pytest.mark.parametrize("formulation", usually(sx.FORMULATIONS, "dynamic-particles"))
 def test_vmap_over_stacked_nets(formulation):
     """Several seeds as one program equal the seeds one by one."""
 
