@@ -48,15 +48,18 @@ def trained(field, integrator):
         new = eqx.tree_at(place, net, p.reshape(shape))
         return sx.penalty(new) + misfit(new(x), y)
 
+    slope = jax.jit(jax.value_and_grad(energy))
     found = scipy.optimize.minimize(
-        lambda p: tuple(np.asarray(v, float) for v in jax.value_and_grad(energy)(p)),
+        lambda p: tuple(np.asarray(v, float) for v in slope(p)),
         np.asarray(place(net)).ravel(),
         jac=True,
         method="BFGS",
         options={"gtol": 1e-10, "maxiter": 3000},
     )
-    assert np.abs(found.jac).max() < 1e-7, found.message
-    return eqx.tree_at(place, net, jnp.array(found.x).reshape(shape)), float(found.fun)
+    # Near the minimum differences of the energy are rounding, those of its gradient are not.
+    found = scipy.optimize.root(lambda p: np.asarray(slope(p)[1], float), found.x, tol=1e-12)
+    assert np.abs(found.fun).max() < 1e-8, found.message
+    return eqx.tree_at(place, net, jnp.array(found.x).reshape(shape)), float(slope(found.x)[0])
 
 
 def free_energy(field, penalty, states, targets, horizon, thetas, midpoint):
@@ -136,7 +139,7 @@ def test_descent_on_free_weights_gains_nothing():
         options={"maxiter": 300},
     )
     start = float(free(thetas))
-    assert found.fun <= start
+    assert found.fun <= start * (1 + 1e-12)
     assert found.fun > 0.99 * start
 
 

@@ -74,8 +74,8 @@ class Progress(NamedTuple):
     best: Best | None
 
     @property
-    def model(self) -> Float[Array, " parameters"]:
-        """The parameters to judge by and to return."""
+    def model(self) -> Array:
+        """The parameters to return, of one net or of many."""
         if self.best is not None:
             return self.best.parameters
         return self.parameters if self.average is None else self.average
