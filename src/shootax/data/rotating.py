@@ -81,7 +81,8 @@ def deformed(
         slant = np.array([[1.0, 0.0], [random.uniform(-shear, shear), 1.0]])
         matrix = turn @ slant @ np.diag(1 + random.uniform(-stretch, stretch, 2))
         start = middle - matrix @ middle + random.uniform(-shift, shift, 2)
-        out[i] = ndimage.affine_transform(np.asarray(image, float), matrix, start, order=3)
+        shown = np.asarray(image, float)
+        out[i] = ndimage.affine_transform(shown, matrix, start, order=3)  # pyright: ignore[reportArgumentType]
     return np.clip(out, 0, 255)
 
 
