@@ -11,7 +11,7 @@ from shootax import checks
 from shootax.activations import relu
 from shootax.fields import AbstractField, SingleHiddenLayer
 from shootax.maximisers.base import AbstractIterative, Maximum, precision
-from shootax.maximisers.layer import incoming, pulls, weights
+from shootax.maximisers.layer import arguments, incoming, pulls, weights
 from shootax.penalties import Barron, Penalty
 
 
@@ -66,7 +66,7 @@ class Corners(AbstractIterative):
         assert isinstance(penalty, Barron)
         assert guess is not None
         corner, gain = _ascend(q, p, incoming(guess), self.pivots)
-        theta = _weights(field, penalty, q, p, _place(_planes(q), corner))
+        theta = _weights(field, penalty, q, p, corner)
         return Maximum(theta, gain <= 0, gain, jnp.array(self.pivots))
 
     def follow(
@@ -79,10 +79,9 @@ class Corners(AbstractIterative):
     ) -> PyTree[Array]:
         assert isinstance(field, SingleHiddenLayer)
         assert isinstance(penalty, Barron)
-        planes = _planes(q)
-        held = jax.lax.stop_gradient((planes, incoming(theta)))
+        held = jax.lax.stop_gradient((_planes(q), incoming(theta)))
         corner = jax.vmap(_nearest, in_axes=(None, 0))(*held)
-        return _weights(field, penalty, q, p, _place(planes, corner))
+        return _weights(field, penalty, q, p, corner)
 
     def search(
         self, field: AbstractField, penalty: Penalty, q: PyTree[Array], p: PyTree[Array]
@@ -94,7 +93,7 @@ class Corners(AbstractIterative):
         opposite = heights(q, p, -start) > heights(q, p, start)
         climbed = self._climb(q, p, jnp.where(opposite[:, None], -start, start))
         corner, _ = _ascend(q, p, climbed, 8 * self.pivots)
-        return _weights(field, penalty, q, p, _place(_planes(q), corner))
+        return _weights(field, penalty, q, p, corner)
 
     def _climb(self, q: Array, p: Array, start: Array) -> Array:
         def height(u: Array) -> Array:
@@ -203,8 +202,7 @@ def _neighbours(planes: Array, corner: Corner) -> Corner:
 
 def heights(q: Array, p: Array, u: Float[Array, "width dim_1"]) -> Float[Array, " width"]:
     """$|g(w, b)|^2$ of each neuron."""
-    pull = jax.nn.relu(u[:, :-1] @ q.T + u[:, -1:]) @ p
-    return jnp.sum(pull**2, axis=1)
+    return jnp.sum((relu(arguments(q, u)) @ p) ** 2, axis=1)
 
 
 def project(directions: Float[Array, "width dim_1"]) -> Float[Array, "width dim_1"]:
@@ -224,7 +222,8 @@ def on_sphere(directions: Float[Array, "*width dim_1"]) -> Float[Array, "*width 
 
 
 def _weights(
-    field: SingleHiddenLayer, penalty: Barron, q: Array, p: Array, directions: Array
+    field: SingleHiddenLayer, penalty: Barron, q: Array, p: Array, corner: Corner
 ) -> dict[str, Array]:
+    directions = _place(_planes(q), corner)
     theta = weights(field.width * pulls(field, q, p, directions), directions)
     return {**theta, "b1": jnp.sum(p, axis=0) / penalty.bias} if field.bias else theta
