@@ -267,13 +267,15 @@ def test_lift_and_readout_that_the_field_cannot_have():
         sx.Net(Pendulum(), particles=2, readout=3, key=KEY)
     with pytest.raises(ValueError, match="out must be a whole number"):
         sx.Net(FIELD, particles=2, readout=0, key=KEY)
+    outputs = sx.Net(Rotor(), particles=2, readout=3, key=KEY)(jnp.zeros((4, 2)))
+    assert outputs.shape == (4, 3), "any field whose state is one vector can have one"
 
 
 @pytest.mark.parametrize("form", ["dense", "kernel"])
 def test_closed_form_of_a_field_without_blocks(form):
     net = sx.Net(Rotor(), sx.Particles.draw(Rotor(), 2, form=form, key=KEY), key=KEY)
     with pytest.raises(
-        ValueError, match=f"The {form} form needs a field made of blocks, got Rotor"
+        ValueError, match=f"The {form} form needs a field made of blocks, and Rotor is not one"
     ):
         net(jnp.zeros((3, 2)))
 

@@ -35,7 +35,7 @@ ACTIVATIONS: dict[str, Activation] = {
 
 def is_piecewise_linear(function: Activation) -> bool:
     """Whether the second derivative is known to vanish, so that it need not be computed."""
-    return function in (identity, relu)
+    return function in (identity, relu) or getattr(function, "straight", False)
 
 
 def activation(name: str | Activation) -> Activation:

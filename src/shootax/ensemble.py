@@ -1,6 +1,7 @@
 """The particles that generate the weights, and where they start."""
 
 import abc
+import math
 
 import equinox as eqx
 import jax
@@ -133,7 +134,7 @@ class Ensemble(eqx.Module):
         particles: int,
         *,
         position: AbstractPosition = Uniform(),
-        momentum: float = 0.1,
+        momentum: float | None = None,
         key: PRNGKeyArray,
     ) -> "Ensemble":
         """**Arguments:**
@@ -141,10 +142,14 @@ class Ensemble(eqx.Module):
         - `field`: the field whose states the particles are.
         - `particles`: their number $K$.
         - `position`: [`shootax.Uniform`][], [`shootax.Gaussian`][] or [`shootax.FromData`][].
-        - `momentum`: standard deviation of the initial momenta.
+        - `momentum`: standard deviation of the initial momenta. By default 0.1, and for a
+            convolutional field less by the root of the number of places, over which θ* is a sum.
         - `key`: a JAX random key.
         """
         particles = checks.positive_integer(particles, "particles")
+        if momentum is None:
+            places = math.prod(field.size) if isinstance(field, AbstractConvField) else 1
+            momentum = 0.1 / math.sqrt(places)
         scale = checks.non_negative_number(momentum, "momentum")
         return cls(*_drawn(field, particles, position, scale, key))
 

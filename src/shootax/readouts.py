@@ -61,12 +61,14 @@ def make_readout(readout, field: AbstractField, key: PRNGKeyArray):
     if readout is None:
         readout = "x" if visible else "identity"
     if isinstance(readout, int):
-        if not isinstance(field, AbstractBlockField):
+        state = field.state
+        if not isinstance(state, jax.ShapeDtypeStruct) or len(state.shape) != 1:
             raise ValueError(
                 f"A linear readout needs a field whose state is one vector, got "
                 f"{type(field).__name__}. Give a module of your own."
             )
-        return LinearReadout(field.dim, readout, key=key)
+        dim = field.dim if isinstance(field, AbstractBlockField) else state.shape[0]
+        return LinearReadout(dim, readout, key=key)
     if isinstance(readout, str):
         checks.one_of(readout, READOUTS, "readout")
         return TakeX(field.dim) if readout == "x" and visible else IdentityReadout()  # pyright: ignore

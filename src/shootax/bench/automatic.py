@@ -10,14 +10,20 @@ from shootax.bench.timing import race
 
 
 def rows(settings: Settings) -> Iterator[dict[str, Any]]:
-    """For each case a step by differentiating `f`, against θ built by hand and the chosen form."""
+    """For each case a step of the field written as a plain function, against the library's UpDown
+    with θ built by hand and in the form that is chosen for it.
+
+    `read` is what a user gets; `linear` and `automatic` are what fields get that are not made of
+    blocks, or not linear in θ.
+    """
     for case in settings.chosen:
         yield {"progress": f"automatic shooting of {case.name}"}
-        begin = start(case)
-        forms = ("auto", "dense", "linear", "automatic")
-        runners = {form: ours.runner(case, begin, form=form) for form in forms}
+        begin, plain = start(case), ours.plain_field(case)
+        runners = {form: ours.runner(case, begin, form=form) for form in ("auto", "dense")}
+        for name, form in (("read", "auto"), ("linear", "linear"), ("automatic", "automatic")):
+            runners[name] = ours.runner(case, begin, form=form, field=plain)
         times = race(runners, seconds=settings.seconds / 2)
-        for derived in ("linear", "automatic"):
+        for derived in ("read", "linear", "automatic"):
             for written in ("dense", "auto"):
                 yield row(
                     "automatic",

@@ -9,18 +9,42 @@ import numpy as np
 from jaxtyping import Array
 
 import shootax as sx
-from shootax.bench.cases import DATA_WEIGHT, LEARNING_RATE, Case, Start
+from shootax.bench.cases import DATA_WEIGHT, LEARNING_RATE, W3, Case, Start
+from shootax.readouts import TakeX
 
 
-def net(case: Case, begin: Start, *, form: Any = "auto", gradient: Any = None) -> sx.Net:
-    """The model of a case with the given start."""
+def plain_field(case: Case) -> sx.FunctionField:
+    """The field of a case as a user writes it: a function, and the shapes of its weights."""
+    d, h = case.dim, case.hidden
+
+    def updown(z: Array, theta: dict[str, Array]) -> Array:
+        x, s = z[:d], jax.nn.relu(z[d:])
+        up = theta["theta1"] @ s + theta["b1"]
+        down = theta["theta2"] @ x + theta["b2"] + theta["theta3"] @ s
+        return jnp.concatenate([up, down])
+
+    shapes = {"theta1": (d, h), "b1": (d,), "theta2": (h, d), "b2": (h,), "theta3": (h, h)}
+    weights = {name: sx.shape(*shape) for name, shape in shapes.items()}
+    return sx.FunctionField(updown, state=sx.shape(d + h), theta=weights)
+
+
+def net(
+    case: Case,
+    begin: Start,
+    *,
+    form: Any = "auto",
+    gradient: Any = None,
+    field: sx.AbstractField | None = None,
+) -> sx.Net:
+    """The model of a case with the given start, and UpDown if no other field is given."""
     values = {name: jnp.asarray(value) for name, value in begin.parameters.items()}
-    field = sx.UpDown(case.dim, case.inflation)
+    field = field or sx.UpDown(case.dim, case.inflation)
     ensemble = sx.Ensemble(
         jnp.concatenate([values["q"], values["u"]], axis=1),
         jnp.concatenate([values["p"], values["r"]], axis=1),
     )
-    control = sx.Particles(field, ensemble, T=case.T, form=form)
+    penalty = sx.Quadratic(theta3=W3)
+    control = sx.Particles(field, ensemble, penalty=penalty, T=case.T, form=form)
     key = jax.random.key(0)
     lift = eqx.tree_at(
         lambda lift: (lift.weight, lift.bias),
@@ -28,7 +52,8 @@ def net(case: Case, begin: Start, *, form: Any = "auto", gradient: Any = None) -
         (values["weight"], values["bias"]),
     )
     integrator = sx.RK4(case.steps, gradient or sx.Direct())
-    return sx.Net(field, control, lift=lift, integrator=integrator, key=key)
+    readout = TakeX(case.dim)
+    return sx.Net(field, control, lift=lift, readout=readout, integrator=integrator, key=key)
 
 
 def objective(case: Case):
@@ -66,6 +91,6 @@ class Runner:
         return int(analysis.temp_size_in_bytes)
 
 
-def runner(case: Case, begin: Start, *, form: Any = "auto", gradient: Any = None) -> Runner:
-    """A training step of our model."""
-    return Runner(case, begin, net(case, begin, form=form, gradient=gradient))
+def runner(case: Case, begin: Start, **options: Any) -> Runner:
+    """A training step of our model; `options` are those of `net`."""
+    return Runner(case, begin, net(case, begin, **options))

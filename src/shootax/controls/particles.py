@@ -49,7 +49,7 @@ class AbstractParticles(AbstractControl):
         particles: int,
         *,
         position: AbstractPosition = Uniform(),
-        momentum: float = 0.1,
+        momentum: float | None = None,
         key: PRNGKeyArray,
         **options,
     ) -> Self:

@@ -4,6 +4,8 @@ from typing import Literal
 
 from shootax import checks
 from shootax.fields import AbstractBlockField, AbstractField
+from shootax.fields.base import size
+from shootax.fields.reading import ReadField, read_blocks
 from shootax.maximisers import AbstractIterative, AbstractMaximiser, ClosedForm
 from shootax.penalties import Penalty, Quadratic
 from shootax.systems.automatic import AutomaticSystem
@@ -12,6 +14,7 @@ from shootax.systems.continued import ContinuedSystem
 from shootax.systems.dense import DenseSystem
 from shootax.systems.kernel import KernelSystem
 from shootax.systems.linear import LinearSystem
+from shootax.systems.read import ReadSystem, block_penalty, vectors
 
 Form = Literal["auto", "dense", "kernel", "linear", "automatic"]
 FORMS = ("auto", "dense", "kernel", "linear", "automatic")
@@ -69,14 +72,34 @@ def shooting_system(
             f"The {form} form needs a field linear in θ and a quadratic penalty, got "
             f"{type(field).__name__} with {type(penalty).__name__}. Use form='automatic'."
         )
-    if form == "linear" or (form == "auto" and not isinstance(field, AbstractBlockField)):
+    if form == "linear":
         return LinearSystem(field, penalty, maximiser, particles)
-    if not isinstance(field, AbstractBlockField):
-        raise ValueError(
-            f"The {form} form needs a field made of blocks, got {type(field).__name__}. Use "
-            "form='linear'."
-        )
+    if isinstance(field, AbstractBlockField):
+        return _block_system(field, penalty, particles, rows, form)
+    read = read_blocks(field)
+    weights = None if read is None else block_penalty(read, penalty)
+    if read is not None and weights is not None and (form != "auto" or _pays(read, field)):
+        blocks = _block_system(read, weights, vectors(particles), rows, form)
+        return ReadSystem(field, penalty, maximiser, particles, blocks)
+    if form == "auto":
+        return LinearSystem(field, penalty, maximiser, particles)
+    raise ValueError(
+        f"The {form} form needs a field made of blocks, and {type(field).__name__} is not one, or "
+        "not in a way that could be read off its program. Use form='linear'."
+    )
+
+
+def _block_system(
+    field: AbstractBlockField, penalty: Quadratic, particles: ParticleState, rows: int, form: Form
+) -> DenseSystem | KernelSystem:
     if form == "auto":
         form = cheaper(field, particles.q.shape[0], rows)
     kind = DenseSystem if form == "dense" else KernelSystem
     return kind(field, penalty, particles)
+
+
+def _pays(read: ReadField, field: AbstractField) -> bool:
+    """Whether the matrix Θ of a field that was read is not mostly zeros."""
+    layout = read.layout
+    columns = sum(layout.feature_size(feature) for feature in layout.features)
+    return layout.state_size * columns <= 4 * size(field.theta)

@@ -1,0 +1,267 @@
+"""Tables of blocks, read off the programs of fields that users wrote."""
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import shootax as sx
+from cases import KEY, Pendulum, Rotor, spd, usually
+from shootax.fields import ReadField
+from shootax.systems import LinearSystem
+from shootax.systems.read import ReadSystem
+
+D, H = 2, 3
+SHAPES = {
+    "theta1": sx.shape(D, H), "b1": sx.shape(D), "theta2": sx.shape(H, D), "b2": sx.shape(H),
+    "theta3": sx.shape(H, H),
+}  # fmt: skip
+
+
+def updown(activation=jnp.tanh):
+    """The field of the paper as a user writes it."""
+
+    def f(z, theta):
+        x, v = z[:D], z[D:]
+        s = activation(v)
+        up = theta["theta1"] @ s + theta["b1"]
+        return jnp.concatenate([up, theta["theta2"] @ x + theta["b2"] + theta["theta3"] @ s])
+
+    return sx.FunctionField(f, state=sx.shape(D + H), theta=SHAPES)
+
+
+def twice():
+    """The activation computed where it is needed, products by einsum, the state split."""
+
+    def f(z, theta):
+        x, v = jnp.split(z, [D])
+        up = jnp.einsum("ij,j->i", theta["theta1"], jax.nn.silu(v)) + theta["b1"]
+        down = jnp.dot(theta["theta2"], x) + jnp.einsum("j,ij->i", jax.nn.silu(v), theta["theta3"])
+        return jnp.hstack([up, theta["b2"] + down])
+
+    return sx.FunctionField(f, state=sx.shape(D + H), theta=SHAPES)
+
+
+def from_the_right():
+    """Weights that stand on the right, one of them with an axis of its own."""
+
+    def f(z, theta):
+        s = jnp.maximum(z, 0.1 * z)
+        return s @ theta["W"][0] + theta["b"].reshape(-1)
+
+    return sx.FunctionField(
+        f, state=sx.shape(4), theta={"W": sx.shape(1, 4, 4), "b": sx.shape(2, 2)}
+    )
+
+
+def one_matrix():
+    """All weights in one matrix, and a constant feature among the others."""
+
+    def f(z, theta):
+        features = jnp.concatenate([z["x"], jnp.sin(z["v"]), jnp.ones(1), z["v"].ravel() ** 2])
+        out = theta @ features
+        return {"x": out[:D], "v": out[D:]}
+
+    state = {"x": sx.shape(D), "v": sx.shape(H)}
+    return sx.FunctionField(f, state=state, theta=sx.shape(D + H, D + 2 * H + 1))
+
+
+def still():
+    """Part of the state is moved by nothing."""
+
+    def f(z, theta):
+        return jnp.concatenate([jnp.zeros(2), theta["A"] @ jnp.cos(z[:2])])
+
+    return sx.FunctionField(f, state=sx.shape(5), theta={"A": sx.shape(3, 2)})
+
+
+WRITTEN = {
+    "tanh": updown,
+    "relu": lambda: updown(jax.nn.relu),
+    "softplus": lambda: updown(jax.nn.softplus),
+    "gelu": lambda: updown(jax.nn.gelu),
+    "elu": lambda: updown(jax.nn.elu),
+    "leaky": lambda: updown(jax.nn.leaky_relu),
+    "hard": lambda: updown(lambda v: jnp.clip(v, -0.2, 0.3)),
+    "twice": twice,
+    "from-the-right": from_the_right,
+    "one-matrix": one_matrix,
+    "still": still,
+    "pendulum": Pendulum,
+}
+
+
+def states(field, rows):
+    rng = np.random.default_rng(0)
+    return jax.tree.map(lambda leaf: jnp.asarray(rng.normal(size=(rows, *leaf.shape))), field.state)
+
+
+def value_and_gradient(field, form, penalty=None):
+    penalty = penalty or sx.Quadratic(default=2.0)
+    z = states(field, 4)
+
+    def objective(ensemble, z):
+        control = sx.Particles(field, ensemble, penalty=penalty, form=form)
+        moved = sx.flow(field, control, z, integrator=sx.RK4(2))
+        return sum(jnp.sum(jnp.sin(leaf) * leaf) for leaf in jax.tree.leaves(moved))
+
+    ensemble = sx.Ensemble.draw(field, 3, momentum=0.5, key=KEY)
+    return jax.jit(jax.value_and_grad(objective, argnums=(0, 1)))(ensemble, z)
+
+
+def same(a, b):
+    for x, y in zip(jax.tree.leaves(a), jax.tree.leaves(b), strict=True):
+        np.testing.assert_allclose(x, y, rtol=1e-10, atol=1e-11)
+
+
+@pytest.mark.parametrize("name", usually(WRITTEN, "relu", "softplus", "twice", "one-matrix"))
+def test_a_field_that_was_read_moves_as_it_is(name):
+    """Value and training gradient against plain differentiation of the user's function."""
+    field = WRITTEN[name]()
+    assert isinstance(sx.read_blocks(field), ReadField)
+    wanted = value_and_gradient(field, "automatic")
+    for form in ("dense", "kernel"):
+        same(value_and_gradient(field, form), wanted)
+
+
+def test_the_fields_of_the_library_are_read_as_they_were_written():
+    for field in (
+        sx.UpDown(2, 2), sx.Affine(3, activation="tanh"), sx.GeneralUpDown(1, 2), sx.Periodic(2),
+        sx.BlockSparse((2, 1), [(0, 1), (1, 0)]),
+    ):  # fmt: skip
+        wrapped = sx.FunctionField(field.__call__, state=field.state, theta=field.theta)
+        read = sx.read_blocks(wrapped)
+        assert read is not None
+        assert list(read.layout.parts.values()) == list(field.layout.parts.values())
+        assert len(read.layout.features) == len(field.layout.features)
+        assert {entry for _, entry, whole in read.entries if whole} == set(field.theta)
+
+
+@pytest.mark.parametrize("form", ["dense", "kernel"])
+def test_weights_of_the_penalty_follow_their_entries(form):
+    field = updown()
+    penalty = sx.Quadratic(theta3=10.0, b1=0.5, theta2=spd(H), b2=spd(H, 1))
+    wanted = value_and_gradient(field, "automatic", penalty)
+    same(value_and_gradient(field, form, penalty), wanted)
+
+
+def test_a_matrix_of_the_penalty_over_weights_that_were_turned_is_left_to_the_linear_form():
+    """It weighs the leading axis, which does not index velocities there."""
+
+    def f(z, theta):
+        return jnp.tanh(z) @ theta["W"]
+
+    field = sx.FunctionField(f, state=sx.shape(3), theta={"W": sx.shape(3, 3)})
+    penalty = sx.Quadratic(W=spd(3))
+    wanted = value_and_gradient(field, "automatic", penalty)
+    same(value_and_gradient(field, "auto", penalty), wanted)
+    with pytest.raises(ValueError, match="needs a field made of blocks"):
+        value_and_gradient(field, "dense", penalty)
+
+
+def test_derivatives_given_by_hand_are_kept():
+    """`relu` has slope zero at zero, and a straight-through step has a slope of its own."""
+
+    @jax.custom_jvp
+    def step(v):
+        return jnp.sign(v)
+
+    @step.defjvp
+    def _(primals, tangents):
+        return step(primals[0]), tangents[0] * (1 - jnp.tanh(primals[0]) ** 2)
+
+    for activation in (jax.nn.relu, jax.nn.softplus, step):
+        read = sx.read_blocks(updown(activation))
+        assert read is not None
+        ours = read.layout.features[1].function
+        points = jnp.array([-2.0, -1e-3, 0.0, 1e-3, 5.0])
+        for order in range(3):
+            wanted, got = activation, ours
+            for _ in range(order):
+                wanted, got = (jax.grad(g) for g in (wanted, got))
+            np.testing.assert_allclose(jax.vmap(got)(points), jax.vmap(wanted)(points), rtol=1e-12)
+
+
+def test_piecewise_linear_functions_are_known_as_such():
+    def straight(activation):
+        read = sx.read_blocks(updown(activation))
+        assert read is not None
+        return read.layout.features[1].function.straight
+
+    assert straight(jax.nn.relu)
+    assert straight(jax.nn.leaky_relu)
+    assert straight(lambda v: jnp.clip(v, -1, 1))
+    assert straight(lambda v: 2 * jnp.abs(v - 1) / 3)
+    assert not straight(jnp.tanh)
+    assert not straight(lambda v: v * jnp.maximum(v, 0))
+    assert not straight(lambda v: 1 / v)
+    assert not straight(lambda v: jnp.where(jnp.sin(v) > 0, v, 0))
+
+
+def square(function):
+    return sx.FunctionField(function, state=sx.shape(2), theta={"A": sx.shape(2, 2)})
+
+
+UNREADABLE = {
+    "rotor": Rotor,
+    "gate": lambda: square(lambda z, th: th["A"][0] * z),
+    "drift": lambda: square(lambda z, th: th["A"] @ z - z),
+    "skew": lambda: square(lambda z, th: (th["A"] - th["A"].T) @ z),
+    "shared": lambda: square(lambda z, th: th["A"] @ z + th["A"] @ jnp.tanh(z)),
+    "added": lambda: square(lambda z, th: th["A"] @ z + (th["A"] @ z)[::-1]),
+    "mixed": lambda: square(lambda z, th: th["A"] @ (z * z[::-1])),
+    "uneven": lambda: square(lambda z, th: th["A"] @ (z * jnp.array([1.0, 2.0]))),
+    "turned": lambda: square(lambda z, th: (th["A"] @ z)[::-1] + jnp.flip(th["A"] @ z)),
+    "nonlinear": lambda: square(lambda z, th: jnp.tanh(th["A"] @ z)),
+    "norm": lambda: square(lambda z, th: th["A"] @ (z / jnp.linalg.norm(z))),
+}
+
+
+@pytest.mark.parametrize("name", UNREADABLE)
+def test_what_is_not_made_of_blocks_is_left_alone(name):
+    assert sx.read_blocks(UNREADABLE[name]()) is None
+
+
+def system(field, rows=8, particles=3, penalty=sx.Quadratic()):
+    ensemble = sx.Ensemble.draw(field, particles, key=KEY)
+    return sx.Particles(field, ensemble, penalty=penalty).system(field, rows)
+
+
+def test_the_engine_reads_by_itself_and_takes_the_cheaper_form():
+    def f(z, theta):
+        return theta["A"] @ jnp.tanh(z)
+
+    for size, form in ((6, "DenseSystem"), (300, "KernelSystem")):
+        field = sx.FunctionField(f, state=sx.shape(size), theta={"A": sx.shape(size, size)})
+        chosen = system(field)
+        assert isinstance(chosen, ReadSystem)
+        assert type(chosen.blocks).__name__ == form
+    assert isinstance(system(Rotor()), LinearSystem)
+    # Θ would be mostly zeros.
+    sparse = sx.BlockSparse((2,) * 8)
+    wrapped = sx.FunctionField(sparse.__call__, state=sparse.state, theta=sparse.theta)
+    assert sx.read_blocks(wrapped) is not None
+    assert isinstance(system(wrapped), LinearSystem)
+
+
+def test_fields_with_arrays_of_their_own_are_trained_with_them():
+    """A table cannot hold what is trained, so such a field keeps the linear form."""
+
+    class Scaled(sx.AbstractField):
+        scale: jax.Array
+        state = sx.shape(2)
+        theta = sx.shape(2, 2)
+
+        def __call__(self, z, theta):
+            return theta @ (self.scale * z)
+
+    control = sx.Particles.draw(Scaled(jnp.array(1.0)), 2, momentum=1.0, key=KEY)
+
+    def value(field):
+        return jnp.sum(sx.flow(field, control, jnp.ones((3, 2)), integrator=sx.Euler(2)) ** 2)
+
+    field = Scaled(jnp.array(1.5))
+    gradient = eqx.filter_grad(value)(field).scale
+    nearby = [value(Scaled(jnp.array(1.5 + h))) for h in (1e-6, -1e-6)]
+    np.testing.assert_allclose(gradient, (nearby[0] - nearby[1]) / 2e-6, rtol=1e-6)
