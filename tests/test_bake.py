@@ -19,6 +19,7 @@ from cases import (
     cast,
     inputs,
     make_net,
+    usually,
 )
 
 
@@ -26,9 +27,9 @@ def every_combination():
     """All of them; `make test` leaves out those that share every line of code with others."""
     for field, control, integrator in itertools.product(FIELDS, CONTROLS, FIXED_INTEGRATORS):
         short = (
-            (control == "particles" and (field == "updown" or integrator == "rk4"))
-            or (control != "particles" and field == "rotor")
-            or (integrator == "rk4" and field in ("updown", "pendulum"))
+            (control == "particles" and (field == "updown" or integrator == "heun"))
+            or (control != "particles" and field == "rotor" and integrator == "heun")
+            or (integrator == "euler" and field == "pendulum")
         )
         marks = () if short else pytest.mark.slow
         yield pytest.param(field, control, integrator, marks=marks)
@@ -76,7 +77,7 @@ def test_baked_grid_times_equal_live():
     assert_close(sx.bake(net)(x, times), net(x, times), rtol=1e-12)
 
 
-@pytest.mark.parametrize("control", CONTROLS)
+@pytest.mark.parametrize("control", usually(CONTROLS, "particles", "piecewise", "fourier"))
 def test_penalty_of_a_baked_net(control):
     """By the integrator's own rule, which for a fine grid is the integral."""
     net = make_net("affine", control, integrator=sx.RK4(steps=40), T=1.5)

@@ -71,6 +71,7 @@ def test_no_ensemble_is_below_the_bound():
             assert float(jnp.sqrt(penalty(gap) / penalty(given))) >= bound
 
 
+@pytest.mark.slow
 def test_moving_particles_are_recovered_from_a_baked_net():
     """Two particles made the weights; one cannot, two can."""
     truth = made_by(sx.Particles, sx.Affine(2, activation="tanh"), 2, steps=4)

@@ -42,7 +42,15 @@ def examples():
         if page.exists():
             for number, code in enumerate(blocks(page.read_text())):
                 found[code] = f"{page.relative_to(ROOT)}-{number}"
-    return [pytest.param(code, id=name) for code, name in found.items()]
+    return [
+        pytest.param(code, id=name, marks=pytest.mark.slow if is_long(code) else ())
+        for code, name in found.items()
+    ]
+
+
+def is_long(code):
+    """Training of models of sequences."""
+    return "Forecaster(" in code or "LatentModel(" in code
 
 
 def promised(code):

@@ -41,6 +41,7 @@ def test_every_parameter_is_trained(passing):
     model = sx.resnet(blocks(), inputs=1, classes=3, passing=passing, key=jax.random.key(1))
     x = jax.random.normal(jax.random.key(2), (2, 1, 8, 8))
 
+    @eqx.filter_jit
     @eqx.filter_grad
     def slope(model):
         return jnp.sum(model(x) ** 2) + sx.penalty(model)

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import shootax as sx
+from cases import usually
 from shootax.hamiltonian import hamilton_equations, hamiltonian, reduced_hamiltonian, theta_star
 from shootax.systems import Moment, ParticleState, operations, shooting_system
 
@@ -172,7 +173,7 @@ FIELDS = {
 }
 
 
-@pytest.mark.parametrize("name", FIELDS)
+@pytest.mark.parametrize("name", usually(FIELDS, "tree"))
 def test_the_linear_form_equals_automatic_differentiation_in_value_and_gradient(name):
     """Whatever the state is, with gradients for the field's own arrays; data may be larger images."""
     field, data_shape = FIELDS[name]

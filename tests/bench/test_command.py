@@ -34,14 +34,10 @@ def test_rows_have_case_rival_and_consistent_ratio(results):
     assert rows[-1]["times_limit"] > 1, "nothing is faster than the machine's own limit"
 
 
-def test_output_names_what_is_missing_and_where_the_file_is(results):
+def test_output_names_what_is_missing_and_the_file_that_markdown_is_made_of(results):
     text, path = results
     assert path.name in text.replace("\n", "")
     assert ("left out" in text) == bool(rival_torch.missing())
-
-
-def test_markdown_of_a_file(results):
-    _, path = results
     done = CliRunner().invoke(app, ["bench", "--markdown", str(path)])
     assert done.exit_code == 0
     assert "## One thread" in done.output

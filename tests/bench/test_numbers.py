@@ -58,6 +58,7 @@ def test_race_takes_turns_and_sees_who_is_slower():
     assert changes >= 7  # two to warm up, then three rounds of both
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("standard_promotion")
 def test_memory_of_reversed_gradients_is_flat_and_of_direct_ones_grows():
     def used(gradient, steps: int) -> int:

@@ -37,11 +37,12 @@ def test_torchdiffeq_has_our_losses(case: Case):
     np.testing.assert_allclose(losses(rival_torch.runner(case, begin)), mine, rtol=1e-10)
 
 
-@pytest.mark.parametrize("form", ["kernel", "automatic"])
-def test_every_form_has_the_same_losses(form: str):
-    begin = start(TINY[1], dtype=np.float64)
+def test_every_form_has_the_same_losses():
+    begin, plain = start(TINY[1], dtype=np.float64), ours.plain_field(TINY[1])
     mine = losses(ours.runner(TINY[1], begin), 2)
-    np.testing.assert_allclose(losses(ours.runner(TINY[1], begin, form=form), 2), mine, rtol=1e-10)
+    for form, field in (("kernel", None), ("automatic", plain), ("auto", plain)):
+        other = losses(ours.runner(TINY[1], begin, form=form, field=field), 2)
+        np.testing.assert_allclose(other, mine, rtol=1e-10)
 
 
 def test_a_rival_that_differs_is_refused():

@@ -5,6 +5,7 @@ import jax.numpy as jnp
 import pytest
 
 import shootax as sx
+from cases import usually
 from shootax.hamiltonian import theta_star
 
 FIELDS = {
@@ -32,7 +33,7 @@ def test_it_is_a_convolution(name):
     assert jnp.allclose(field(z, theta), want + bias, atol=1e-12)
 
 
-@pytest.mark.parametrize("name", FIELDS)
+@pytest.mark.parametrize("name", usually(FIELDS, "updown-1d", "affine-2d"))
 def test_automatic_is_closed_form(name):
     """θ* by momenta times patches is the gradient of the Hamiltonian, and so are its derivatives."""
     field, ensemble = FIELDS[name], drawn(FIELDS[name])

@@ -103,7 +103,7 @@ def value_and_gradient(field, form, penalty=None):
 
     def objective(ensemble, z):
         control = sx.Particles(field, ensemble, penalty=penalty, form=form)
-        moved = sx.flow(field, control, z, integrator=sx.RK4(2))
+        moved = sx.flow(field, control, z, integrator=sx.Euler(2))
         return sum(jnp.sum(jnp.sin(leaf) * leaf) for leaf in jax.tree.leaves(moved))
 
     ensemble = sx.Ensemble.draw(field, 3, momentum=0.5, key=KEY)
@@ -146,14 +146,19 @@ def test_weights_of_the_penalty_follow_their_entries(form):
     same(value_and_gradient(field, form, penalty), wanted)
 
 
-def test_a_matrix_of_the_penalty_over_weights_that_were_turned_is_left_to_the_linear_form():
-    """It weighs the leading axis, which does not index velocities there."""
+TURNED = {
+    "W": (lambda z, th: jnp.tanh(z) @ th["W"] + th["b"], sx.shape(4)),
+    "b": (lambda z, th: th["W"] @ jnp.tanh(z) + th["b"].reshape(4), sx.shape(2, 2)),
+}
 
-    def f(z, theta):
-        return jnp.tanh(z) @ theta["W"]
 
-    field = sx.FunctionField(f, state=sx.shape(3), theta={"W": sx.shape(3, 3)})
-    penalty = sx.Quadratic(W=spd(3))
+@pytest.mark.parametrize("name", TURNED)
+def test_a_matrix_of_the_penalty_that_weighs_another_axis_is_left_to_the_linear_form(name):
+    """It weighs the leading axis, which is not the one of velocities there."""
+    function, bias = TURNED[name]
+    theta = {"W": sx.shape(4, 4), "b": bias}
+    field = sx.FunctionField(function, state=sx.shape(4), theta=theta)
+    penalty = sx.Quadratic({name: spd(theta[name].shape[0])})
     wanted = value_and_gradient(field, "automatic", penalty)
     same(value_and_gradient(field, "auto", penalty), wanted)
     with pytest.raises(ValueError, match="needs a field made of blocks"):
@@ -213,6 +218,7 @@ UNREADABLE = {
     "mixed": lambda: square(lambda z, th: th["A"] @ (z * z[::-1])),
     "uneven": lambda: square(lambda z, th: th["A"] @ (z * jnp.array([1.0, 2.0]))),
     "turned": lambda: square(lambda z, th: (th["A"] @ z)[::-1] + jnp.flip(th["A"] @ z)),
+    "still": lambda: square(lambda z, th: jnp.zeros(2)),
     "nonlinear": lambda: square(lambda z, th: jnp.tanh(th["A"] @ z)),
     "norm": lambda: square(lambda z, th: th["A"] @ (z / jnp.linalg.norm(z))),
 }
@@ -265,3 +271,13 @@ def test_fields_with_arrays_of_their_own_are_trained_with_them():
     gradient = eqx.filter_grad(value)(field).scale
     nearby = [value(Scaled(jnp.array(1.5 + h))) for h in (1e-6, -1e-6)]
     np.testing.assert_allclose(gradient, (nearby[0] - nearby[1]) / 2e-6, rtol=1e-6)
+
+
+@pytest.mark.parametrize("field", [Pendulum(), one_matrix()], ids=["pendulum", "one-matrix"])
+def test_weights_along_depth_are_those_of_the_field_itself(field):
+    """Baked, that is without rows of data, and with them."""
+    x = states(field, 5)
+    control = sx.Particles.draw(field, 3, momentum=0.5, key=KEY)
+    net = sx.Net(field, control, integrator=sx.Euler(2), key=KEY)
+    for a, b in zip(jax.tree.leaves(sx.bake(net)(x)), jax.tree.leaves(net(x)), strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-12)

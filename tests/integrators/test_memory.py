@@ -7,7 +7,7 @@ import pytest
 
 import shootax as sx
 
-STEPS = (100, 1_000, 10_000)
+STEPS = (100, 10_000)
 
 
 def temporary_bytes(gradient, steps: int) -> int:
@@ -30,14 +30,14 @@ def memory():
 
 
 def test_direct_grows_with_depth(memory):
-    assert 8 < memory["direct"][2] / memory["direct"][1] < 12, memory
+    assert 80 < memory["direct"][1] / memory["direct"][0] < 120, memory
 
 
 def test_checkpointed_grows_with_the_square_root_of_depth(memory):
-    growth = memory["checkpointed"][2] / memory["checkpointed"][0]
+    growth = memory["checkpointed"][1] / memory["checkpointed"][0]
     assert growth < 15, memory  # ten for a hundredfold depth, against a hundred
-    assert memory["checkpointed"][2] < memory["direct"][2] / 20, memory
+    assert memory["checkpointed"][1] < memory["direct"][1] / 20, memory
 
 
 def test_reversed_is_flat_in_depth(memory):
-    assert memory["reversed"][2] < 1.1 * memory["reversed"][0], memory
+    assert memory["reversed"][1] < 1.1 * memory["reversed"][0], memory

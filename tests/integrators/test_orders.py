@@ -81,7 +81,7 @@ def test_blocks_of_time_are_used_exactly(integrator):
 
 
 @pytest.mark.parametrize("integrator", [sx.RK4(13), sx.Tsit5(rtol=1e-8, atol=1e-9)])
-@pytest.mark.parametrize("reverse", [False, True])
+@pytest.mark.parametrize("reverse", [pytest.param(False, marks=pytest.mark.slow), True])
 def test_times_of_its_own_for_each_row_equal_runs_one_by_one(integrator, reverse):
     field = sx.UpDown(dim=1, inflation=3, activation="tanh")
     control = sx.Particles.draw(field, 3, momentum=0.7, T=1.5, key=jax.random.key(1))

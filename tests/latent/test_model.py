@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import shootax as sx
+from cases import usually
 from shootax.data import Sequences
 from shootax.latent import model as module
 
@@ -27,12 +28,7 @@ def frames(rows=4):
     return jax.random.uniform(jax.random.key(5), (rows, 5, 9, 9))
 
 
-ALL = [
-    pytest.param(
-        name, marks=() if name in ("static-direct", "dynamic-particles") else pytest.mark.slow
-    )
-    for name in sx.FORMULATIONS
-]
+ALL = usually(sx.FORMULATIONS, "dynamic-particles")
 
 
 @pytest.mark.parametrize("name", ALL)

@@ -113,6 +113,7 @@ def test_training_gradient_is_that_of_finite_differences():
         np.testing.assert_allclose((ahead - behind) / (2 * h), want, rtol=1e-5, atol=1e-8)
 
 
+@pytest.mark.slow
 def test_hamiltonian_is_conserved_between_jumps():
     drawn = ensemble()
     control = sx.Particles(FIELD, drawn, penalty=PENALTY, T=0.001)

@@ -5,6 +5,7 @@ import jax.numpy as jnp
 import pytest
 
 import shootax as sx
+from cases import usually
 from shootax.hamiltonian import hamilton_equations, hamiltonian
 
 BLOCKS = {
@@ -15,7 +16,7 @@ BLOCKS = {
 
 
 @pytest.mark.parametrize("particles", [3, 12])
-@pytest.mark.parametrize("name", BLOCKS)
+@pytest.mark.parametrize("name", usually(BLOCKS, "affine"))
 def test_structured_solve_is_the_dense_one(name, particles):
     """With more features than particles, and with fewer."""
     field, penalty = BLOCKS[name], sx.Transport(ridge=0.01)

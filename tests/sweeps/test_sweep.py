@@ -70,6 +70,7 @@ def whole(tmp_path_factory):
     return base, finish(settings(), base / "out", base / "cache")
 
 
+@pytest.mark.slow
 def test_killed_in_the_middle_of_a_sweep_and_of_a_run(whole, tmp_path):
     base, expected = whole
     out = tmp_path / "out"

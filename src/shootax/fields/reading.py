@@ -42,7 +42,7 @@ class ReadField(AbstractBlockField):
     """The block field that equals a user's field. θ has other names and shapes there.
 
     `entries` names, for each block, the entry of the user's θ that it is made of, and says whether
-    it is the whole of it, in the same order.
+    it is the whole of it, with the velocities along its leading axis.
     """
 
     dim: int = eqx.field(static=True)
@@ -60,7 +60,6 @@ def read_blocks(field: AbstractField) -> ReadField | None:
     !!! example
 
         ```python
-        import jax
         import jax.numpy as jnp
         import shootax as sx
 
@@ -157,12 +156,13 @@ def _terms(field: AbstractField) -> list[tuple[np.ndarray, _Term]]:
 def _table(field: AbstractField, terms: list[tuple[np.ndarray, _Term]]) -> ReadField:
     total = size(field.state)
     leaves = [
-        (jax.tree_util.keystr(path, simple=True, separator="."), leaf.size)
+        (jax.tree_util.keystr(path, simple=True, separator="."), leaf)
         for path, leaf in jax.tree.leaves_with_path(field.theta)
     ]
-    for i, (_, count) in enumerate(leaves):
-        used = [term.weights.ravel() for _, term in terms if term.leaf == i]
-        _require(not used or np.bincount(np.concatenate(used), minlength=count).max() == 1)
+    _require(len(terms) > 0)
+    for i in {term.leaf for _, term in terms}:
+        used = np.concatenate([term.weights.ravel() for _, term in terms if term.leaf == i])
+        _require(np.bincount(used).max() == 1)
     placed = [(_range(np.flatnonzero(place >= 0)), term) for place, term in terms]
     sources = [_range(term.source) for _, term in terms if term.source is not None]
     cuts = sorted({0, total, *itertools.chain(*(target for target, _ in placed), *sources)})
@@ -171,8 +171,9 @@ def _table(field: AbstractField, terms: list[tuple[np.ndarray, _Term]]) -> ReadF
     features: dict[tuple[str, Activation], str] = {}
     blocks, entries = [], []
     for target, term in placed:
-        name, count = leaves[term.leaf]
-        whole = np.array_equal(term.weights.ravel(), np.arange(count))
+        name, leaf = leaves[term.leaf]
+        in_order = np.array_equal(term.weights.ravel(), np.arange(leaf.size))
+        whole = in_order and leaf.shape[:1] == term.weights.shape[:1]
         function = identity if term.function == Argument() else term.function
         moved = _within(parts, target)
         read = [None] if term.source is None else _within(parts, _range(term.source))

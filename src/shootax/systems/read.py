@@ -1,5 +1,7 @@
 """A user's field whose table of blocks was read: it moves as that block field does."""
 
+import math
+
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, PyTree
@@ -58,7 +60,8 @@ class ReadSystem(AbstractSystem):
 
 def matrix(states: PyTree[Array]) -> Float[Array, "rows state"]:
     """States as rows of one matrix."""
-    rows = [leaf.reshape(len(leaf), -1) for leaf in jax.tree.leaves(states)]
+    leaves = jax.tree.leaves(states)
+    rows = [leaf.reshape(len(leaf), math.prod(leaf.shape[1:])) for leaf in leaves]
     return rows[0] if len(rows) == 1 else jnp.concatenate(rows, axis=1)
 
 
