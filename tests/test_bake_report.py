@@ -26,6 +26,20 @@ def test_errors_are_those_of_the_baked_nets_and_of_fourth_order(case):
     assert lines[2].error > 12 * lines[1].error, "halving the steps, at order four or better"
 
 
+def test_the_fewest_steps_within_a_tolerance(case):
+    net, x, lines = case
+    size = float(jnp.max(jnp.abs(net(x))))
+    plain = sx.bake_within(net, x, tolerance=1.01 * lines[1].largest / size)
+    steps = plain.integrator.steps
+    assert steps <= 8, "eight steps are within it"
+    assert float(jnp.max(jnp.abs(plain(x) - net(x)))) <= 1.01 * lines[1].largest
+    fewer = sx.bake(net, integrator=sx.RK4(steps - 1))(x)
+    assert float(jnp.max(jnp.abs(fewer - net(x)))) > 1.01 * lines[1].largest
+    assert sx.bake_within(net, x, tolerance=1e-15).integrator.steps == 16
+    with pytest.raises(ValueError, match="tolerance must be"):
+        sx.bake_within(net, x, tolerance=0.0)
+
+
 def test_theta_stays_that_of_the_live_net(case):
     """Particles on the coarse grid would have weights of their own; here they have the net's."""
     net, _, _ = case

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import shootax as sx
-from cases import usually
+from cases import KEY, usually
 from shootax.hamiltonian import hamilton_equations, hamiltonian, reduced_hamiltonian, theta_star
 from shootax.systems import Moment, ParticleState, operations, shooting_system
 
@@ -205,3 +205,24 @@ def test_the_linear_form_equals_automatic_differentiation_in_value_and_gradient(
     ]
     for a, b in zip(*(jax.tree.leaves(each) for each in both), strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-10, atol=1e-10)
+
+
+@pytest.mark.parametrize("particles", [6, 7, 8])
+def test_particles_are_padded_without_a_trace(particles):
+    """Also where a feature has no value at zero, and the count of those that are shown is right."""
+    field = sx.FunctionField(lambda z, th: th @ jnp.log(z), state=sx.shape(9), theta=sx.shape(9, 9))
+    q, z = (1 + jnp.abs(jax.random.normal(KEY, (rows, 9))) for rows in (particles, 5))
+    p = 0.1 * jax.random.normal(jax.random.key(9), q.shape)
+
+    def run(form):
+        def value(q, p, z):
+            system = sx.Particles(field, sx.Ensemble(q, p), form=form).system(field, 5)
+            start = system.join(system.start(), z)
+            step = jax.tree.map(lambda a, b: a + 0.1 * b, start, system(NOW, start))
+            moved, rows = system.split(step)
+            return jnp.sum(rows**3) + jnp.sum(moved.q * moved.p), (moved, rows)
+
+        return jax.jit(jax.value_and_grad(value, argnums=(0, 1, 2), has_aux=True))(q, p, z)
+
+    for a, b in zip(jax.tree.leaves(run("kernel")), jax.tree.leaves(run("dense")), strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-10, atol=1e-12)

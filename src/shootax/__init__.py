@@ -8,6 +8,7 @@ from shootax.bake import bake as bake
 from shootax.bake import predict as predict
 from shootax.bake_report import Baked as Baked
 from shootax.bake_report import bake_report as bake_report
+from shootax.bake_report import bake_within as bake_within
 from shootax.cache import use_compilation_cache as use_compilation_cache
 from shootax.compress import Compression as Compression
 from shootax.compress import compress as compress

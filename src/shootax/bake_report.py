@@ -12,7 +12,7 @@ from jaxtyping import Array, PyTree
 from shootax import checks
 from shootax.bake import bake
 from shootax.controls import AbstractParticles, Particles
-from shootax.fields import AbstractBlockField, AbstractField
+from shootax.fields import AbstractBlockField, AbstractField, read_blocks
 from shootax.integrators import AbstractFixedStep
 from shootax.measures import count
 from shootax.net import Net
@@ -66,12 +66,7 @@ def bake_report(
         plain = sx.bake(net, integrator=sx.RK4(steps=5))
         ```
     """
-    own = net.integrator
-    if not isinstance(own, AbstractFixedStep):
-        raise ValueError(
-            f"{type(own).__name__} has no steps of its own to compare with. Give the net a fixed-step "
-            "integrator, as in sx.RK4(steps=20)."
-        )
+    own = _fixed_step(net)
     if steps is None:
         steps = sorted({-(-own.steps // n) for n in range(1, 9)}, reverse=True)
     rows, truth = jax.tree.leaves(x)[0].shape[0], net(x)
@@ -98,6 +93,55 @@ def bake_report(
     return tuple(lines)
 
 
+def bake_within(net: Net, x: PyTree[Array], tolerance: float = 1e-3) -> Net:
+    """The plain network with the fewest steps whose outputs stay close to those of the net.
+
+    θ(t) is that of the net, and the data take as few of its steps as `tolerance` lets them.
+
+    **Arguments:**
+
+    - `net`: a net that is not baked, with a fixed-step integrator.
+    - `x`: a batch of inputs to compare on, of the kind that the network is for.
+    - `tolerance`: the largest difference of an output, as a part of the largest output.
+
+    !!! example
+
+        ```python
+        import jax
+        import shootax as sx
+
+        net = sx.Net(sx.UpDown(dim=1, inflation=4), particles=3, key=jax.random.key(0))
+        x = jax.random.normal(jax.random.key(1), (100, 1))
+        plain = sx.bake_within(net, x, tolerance=1e-3)
+        print(plain.integrator.steps)
+        ```
+    """
+    tolerance = checks.positive_number(tolerance, "tolerance")
+    own, truth = _fixed_step(net), net(x)
+    allowed = tolerance * max(float(jnp.max(jnp.abs(leaf))) for leaf in jax.tree.leaves(truth))
+    low, best = 1, bake(net)
+    while low < _fixed_step(best).steps:
+        # Errors fall with the number of steps, so halving the interval finds the least.
+        middle = (low + _fixed_step(best).steps) // 2
+        plain = bake(net, integrator=dataclasses.replace(own, steps=middle))
+        gaps = jax.tree.leaves(jax.tree.map(jnp.subtract, plain(x), truth))
+        if max(float(jnp.max(jnp.abs(gap))) for gap in gaps) <= allowed:
+            best = plain
+        else:
+            low = middle + 1
+    return best
+
+
+def _fixed_step(net: Net) -> AbstractFixedStep:
+    own = net.integrator
+    if not isinstance(own, AbstractFixedStep):
+        raise ValueError(
+            f"{type(own).__name__} has no steps of its own to compare with. Give the net a fixed-step "
+            "integrator, as in sx.RK4(steps=20)."
+        )
+    return own
+
+
 def _row_operations(field: AbstractField, theta: PyTree[Array]) -> int:
     """Of one evaluation for one row: twice the entries of the matrices, in every place of an image."""
     if isinstance(field, AbstractBlockField):
@@ -113,10 +157,11 @@ def _row_operations(field: AbstractField, theta: PyTree[Array]) -> int:
 def _live_operations(net: Net, rows: int) -> float:
     """Of one evaluation, particles included, for one row of a batch of `rows`."""
     field, control = net.field, net.control
-    if isinstance(field, AbstractBlockField) and isinstance(control, Particles):
+    blocks = field if isinstance(field, AbstractBlockField) else read_blocks(field)
+    if blocks is not None and isinstance(control, Particles):
         particles = control.ensemble.particles
-        costs = operations(field, particles, rows)
-        form: Any = control.form if control.form in costs else cheaper(field, particles, rows)
+        costs = operations(blocks, particles, rows)
+        form: Any = control.form if control.form in costs else cheaper(blocks, particles, rows)
         return costs[form] / rows
     theta = jax.eval_shape(lambda: jax.tree.map(lambda leaf: leaf[None, None], _theta(net)))
     one = _row_operations(field, theta)
