@@ -11,8 +11,8 @@ from shootax.systems import DenseSystem, KernelSystem, cheaper, operations
     ("dim", "inflation", "particles", "rows", "form"),
     [
         (1, 8, 5, 50, "dense"),  # fewer operations by kernels, but more and smaller ones
-        (1, 16, 2, 50, "dense"),
         (1, 16, 15, 50, "dense"),
+        (1, 32, 15, 50, "kernel"),
         (2, 16, 50, 100, "dense"),
         (1, 64, 5, 50, "kernel"),
         (1, 64, 15, 50, "kernel"),

@@ -37,7 +37,7 @@ def operations(field: AbstractBlockField, particles: int, rows: int) -> dict[str
 # In operations of a product, fitted to the times of training steps (`shootax bench --parts forms`):
 # the kernel form runs more and smaller steps than the dense one, and goes over its Gram matrices
 # element by element.
-KERNEL_OVERHEAD = 60_000
+KERNEL_OVERHEAD = 5_000
 GRAM_ELEMENT = 40
 
 
