@@ -55,6 +55,7 @@ def test_one_particle_reaches_the_best_matrix_of_rank_one(static):
     np.testing.assert_allclose(found.curve[0].error, best, rtol=1e-3)
 
 
+@pytest.mark.slow
 def test_no_ensemble_is_below_the_bound():
     """Random ensembles, of a field with several parts, weights and a missing block."""
     field = sx.UpDown(2, 2, activation="tanh")

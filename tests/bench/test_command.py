@@ -34,6 +34,7 @@ def test_rows_have_case_rival_and_consistent_ratio(results):
     assert rows[-1]["times_limit"] > 1, "nothing is faster than the machine's own limit"
 
 
+@pytest.mark.slow
 def test_output_names_what_is_missing_and_the_file_that_markdown_is_made_of(results):
     text, path = results
     assert path.name in text.replace("\n", "")
