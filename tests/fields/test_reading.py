@@ -215,6 +215,12 @@ UNREADABLE = {
     "skew": lambda: square(lambda z, th: (th["A"] - th["A"].T) @ z),
     "shared": lambda: square(lambda z, th: th["A"] @ z + th["A"] @ jnp.tanh(z)),
     "added": lambda: square(lambda z, th: th["A"] @ z + (th["A"] @ z)[::-1]),
+    "scalar": lambda: square(lambda z, th: th["A"] @ z + th["A"][0, 0]),
+    "level": lambda: sx.FunctionField(
+        lambda z, th: th["A"] @ z + th["c"],
+        state=sx.shape(2),
+        theta={"A": sx.shape(2, 2), "c": sx.shape()},
+    ),
     "mixed": lambda: square(lambda z, th: th["A"] @ (z * z[::-1])),
     "uneven": lambda: square(lambda z, th: th["A"] @ (z * jnp.array([1.0, 2.0]))),
     "turned": lambda: square(lambda z, th: (th["A"] @ z)[::-1] + jnp.flip(th["A"] @ z)),

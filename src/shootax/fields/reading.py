@@ -281,7 +281,9 @@ def _step(equation: core.JaxprEqn, given: list[_Value], plain: bool) -> list[_Va
     if name in ELEMENTWISE and len(entries) == len(given):
         return [_elementwise(equation, entries)]
     if name in ("add", "add_any"):
-        return [_Sums((*_sums(given[0]).terms, *_sums(given[1]).terms))]
+        out: Any = equation.outvars[0].aval
+        parts = (_sums(_moved(lambda a: np.broadcast_to(a, out.shape), value)) for value in given)
+        return [_Sums(tuple(term for part in parts for term in part.terms))]
     raise _Unreadable
 
 
