@@ -43,7 +43,8 @@ def test_a_single_hidden_layer_fits_a_function():
 @pytest.mark.usefixtures("standard_promotion")
 def test_a_shooting_resnet_reads_digits():
     example = load("digits_resnet")
-    count, share = example.run("fresh", epochs=30)
+    with jax.enable_x64(False):
+        count, share = example.run("fresh", epochs=30)
     assert share > 0.85
     plain = example.build("plain", particles=8, key=jax.random.key(0))
     assert count < sx.count(plain) / 5
