@@ -57,7 +57,7 @@ OTHERS = (
     (30, 8, 60, 25),
     (40, 5, 150, 100),
 )
-"""Shapes that it never saw."""
+"""Shapes in between, to check the choice on."""
 
 SHAPES = (*FITTED, *OTHERS)
 
