@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import shootax as sx
-from cases import KEY, usually
+from cases import KEY, assert_close, usually
 from shootax.hamiltonian import hamilton_equations, hamiltonian, reduced_hamiltonian, theta_star
 from shootax.systems import Moment, ParticleState, operations, shooting_system
 
@@ -224,5 +224,4 @@ def test_particles_are_padded_without_a_trace(particles):
 
         return jax.jit(jax.value_and_grad(value, argnums=(0, 1, 2), has_aux=True))(q, p, z)
 
-    for a, b in zip(jax.tree.leaves(run("kernel")), jax.tree.leaves(run("dense")), strict=True):
-        np.testing.assert_allclose(a, b, rtol=1e-10, atol=1e-12)
+    assert_close(run("kernel"), run("dense"), rtol=1e-10, atol=1e-12)

@@ -76,14 +76,15 @@ def bake_report(
         number = checks.positive_integer(number, "steps")
         coarse = dataclasses.replace(own, steps=number)
         plain = bake(net, integrator=coarse)
-        gaps = jax.tree.leaves(jax.tree.map(jnp.subtract, plain(x), truth))
-        mean = sum(float(jnp.sum(gap**2)) for gap in gaps) / sum(gap.size for gap in gaps)
+        gap = jax.tree.map(jnp.subtract, plain(x), truth)
+        gaps = jax.tree.leaves(gap)
+        mean = sum(float(jnp.sum(g**2)) for g in gaps) / sum(g.size for g in gaps)
         evaluations = number * len(own.fractions)
         lines.append(
             Baked(
                 steps=number,
                 error=mean**0.5,
-                largest=max(float(jnp.max(jnp.abs(gap))) for gap in gaps),
+                largest=_largest(gap),
                 parameters=count(plain),
                 evaluations=evaluations,
                 operations=evaluations * _row_operations(net.field, plain.control.theta),
@@ -118,18 +119,18 @@ def bake_within(net: Net, x: PyTree[Array], tolerance: float = 1e-3) -> Net:
     """
     tolerance = checks.positive_number(tolerance, "tolerance")
     own, truth = _fixed_step(net), net(x)
-    allowed = tolerance * max(float(jnp.max(jnp.abs(leaf))) for leaf in jax.tree.leaves(truth))
-    low, best = 1, bake(net)
-    while low < _fixed_step(best).steps:
-        # Errors fall with the number of steps, so halving the interval finds the least.
-        middle = (low + _fixed_step(best).steps) // 2
+    allowed = tolerance * _largest(truth)
+    low, high = 1, own.steps
+    while low < high:  # errors fall with the number of steps, so halving finds the least
+        middle = (low + high) // 2
         plain = bake(net, integrator=dataclasses.replace(own, steps=middle))
-        gaps = jax.tree.leaves(jax.tree.map(jnp.subtract, plain(x), truth))
-        if max(float(jnp.max(jnp.abs(gap))) for gap in gaps) <= allowed:
-            best = plain
-        else:
-            low = middle + 1
-    return best
+        close = _largest(jax.tree.map(jnp.subtract, plain(x), truth)) <= allowed
+        low, high = (low, middle) if close else (middle + 1, high)
+    return bake(net, integrator=dataclasses.replace(own, steps=high))
+
+
+def _largest(tree: PyTree[Array]) -> float:
+    return max(float(jnp.max(jnp.abs(leaf))) for leaf in jax.tree.leaves(tree))
 
 
 def _fixed_step(net: Net) -> AbstractFixedStep:

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import shootax as sx
-from cases import KEY, Pendulum, Rotor, spd, usually
+from cases import KEY, Pendulum, Rotor, assert_close, spd, usually
 from shootax.fields import ReadField
 from shootax.systems import LinearSystem
 from shootax.systems.read import ReadSystem
@@ -110,11 +110,6 @@ def value_and_gradient(field, form, penalty=None):
     return jax.jit(jax.value_and_grad(objective, argnums=(0, 1)))(ensemble, z)
 
 
-def same(a, b):
-    for x, y in zip(jax.tree.leaves(a), jax.tree.leaves(b), strict=True):
-        np.testing.assert_allclose(x, y, rtol=1e-10, atol=1e-11)
-
-
 @pytest.mark.parametrize("name", usually(WRITTEN, "relu", "softplus", "twice", "one-matrix"))
 def test_a_field_that_was_read_moves_as_it_is(name):
     """Value and training gradient against plain differentiation of the user's function."""
@@ -122,7 +117,7 @@ def test_a_field_that_was_read_moves_as_it_is(name):
     assert isinstance(sx.read_blocks(field), ReadField)
     wanted = value_and_gradient(field, "automatic")
     for form in ("dense", "kernel"):
-        same(value_and_gradient(field, form), wanted)
+        assert_close(value_and_gradient(field, form), wanted, rtol=1e-10, atol=1e-11)
 
 
 def test_the_fields_of_the_library_are_read_as_they_were_written():
@@ -143,7 +138,7 @@ def test_weights_of_the_penalty_follow_their_entries(form):
     field = updown()
     penalty = sx.Quadratic(theta3=10.0, b1=0.5, theta2=spd(H), b2=spd(H, 1))
     wanted = value_and_gradient(field, "automatic", penalty)
-    same(value_and_gradient(field, form, penalty), wanted)
+    assert_close(value_and_gradient(field, form, penalty), wanted, rtol=1e-10, atol=1e-11)
 
 
 TURNED = {
@@ -160,7 +155,7 @@ def test_a_matrix_of_the_penalty_that_weighs_another_axis_is_left_to_the_linear_
     field = sx.FunctionField(function, state=sx.shape(4), theta=theta)
     penalty = sx.Quadratic({name: spd(theta[name].shape[0])})
     wanted = value_and_gradient(field, "automatic", penalty)
-    same(value_and_gradient(field, "auto", penalty), wanted)
+    assert_close(value_and_gradient(field, "auto", penalty), wanted, rtol=1e-10, atol=1e-11)
     with pytest.raises(ValueError, match="needs a field made of blocks"):
         value_and_gradient(field, "dense", penalty)
 
@@ -285,5 +280,4 @@ def test_weights_along_depth_are_those_of_the_field_itself(field):
     x = states(field, 5)
     control = sx.Particles.draw(field, 3, momentum=0.5, key=KEY)
     net = sx.Net(field, control, integrator=sx.Euler(2), key=KEY)
-    for a, b in zip(jax.tree.leaves(sx.bake(net)(x)), jax.tree.leaves(net(x)), strict=True):
-        np.testing.assert_allclose(a, b, rtol=1e-12)
+    assert_close(sx.bake(net)(x), net(x), rtol=1e-12)

@@ -1,6 +1,7 @@
 """The right-hand side $f(z, θ)$ of a continuous-depth network."""
 
 import abc
+from typing import Any
 
 import equinox as eqx
 import jax
@@ -58,3 +59,8 @@ def zeros(template: PyTree[jax.ShapeDtypeStruct], *leading: int) -> PyTree[Array
 def size(template: PyTree[jax.ShapeDtypeStruct]) -> int:
     """The number of scalars in one state, or in one θ."""
     return sum(leaf.size for leaf in jax.tree.leaves(template))
+
+
+def entry_name(path: Any) -> str:
+    """The name of an entry of a tree, as in `"layer.0"`, by its path."""
+    return jax.tree_util.keystr(path, simple=True, separator=".")

@@ -10,6 +10,7 @@ import numpy as np
 from jaxtyping import Array, Float, PyTree
 
 from shootax import checks
+from shootax.fields.base import entry_name
 from shootax.penalties.base import AbstractPenalty
 
 
@@ -97,7 +98,7 @@ class Quadratic(AbstractPenalty):
 
     def check(self, theta: PyTree[jax.ShapeDtypeStruct]) -> None:
         """Raises unless every named weight fits an entry of `theta`."""
-        shapes = {_name(path): leaf.shape for path, leaf in jax.tree.leaves_with_path(theta)}
+        shapes = {entry_name(path): leaf.shape for path, leaf in jax.tree.leaves_with_path(theta)}
         for name, weight in self.weights:
             if name not in shapes:
                 raise ValueError(
@@ -116,16 +117,12 @@ class Quadratic(AbstractPenalty):
         matrix: Callable[[SPDMatrix], np.ndarray],
     ) -> PyTree[Array]:
         def one(path: Any, leaf: Array) -> Array:
-            weight = self.weight(_name(path))
+            weight = self.weight(entry_name(path))
             if isinstance(weight, SPDMatrix):
                 return jnp.tensordot(jnp.asarray(matrix(weight), leaf.dtype), leaf, axes=1)
             return leaf * number(weight)
 
         return jax.tree.map_with_path(one, theta)
-
-
-def _name(path: Any) -> str:
-    return jax.tree_util.keystr(path, simple=True, separator=".")
 
 
 def _weight(value: Any, name: str) -> Weight:

@@ -12,6 +12,7 @@ from jaxtyping import PyTree
 from shootax import checks
 from shootax.controls import AbstractParticles
 from shootax.fields import AbstractBlockField, AbstractConvField
+from shootax.fields.base import entry_name
 from shootax.net import Net
 
 ALIASES = {"positions": "ensemble.q", "momenta": "ensemble.p"}
@@ -53,7 +54,7 @@ def decay_rates(model: Any, decay: Mapping[str, float] | None) -> PyTree:
 def _spread(model: Any, numbers: Mapping[str, float], default: float, join: Any, verb: str):
     """`default` for every array, joined with the numbers of the names that it goes by."""
     arrays = eqx.filter(model, eqx.is_inexact_array)
-    paths = [_path(path) for path, _ in jax.tree.leaves_with_path(arrays)]
+    paths = [entry_name(path) for path, _ in jax.tree.leaves_with_path(arrays)]
     values: dict[str, Any] = dict.fromkeys(paths, default)
     for name, number in numbers.items():
         parts = {**ALIASES, **VISIBLE}.get(name, name).split(".")
@@ -69,7 +70,7 @@ def _spread(model: Any, numbers: Mapping[str, float], default: float, join: Any,
         for path in hits:
             joined = join(values[path], number)
             values[path] = joined if masks is None else np.where(masks[path], joined, values[path])
-    return jax.tree.map_with_path(lambda path, _: values[_path(path)], arrays)
+    return jax.tree.map_with_path(lambda path, _: values[entry_name(path)], arrays)
 
 
 def _visible(model: Any) -> dict[str, np.ndarray]:
@@ -83,13 +84,9 @@ def _visible(model: Any) -> dict[str, np.ndarray]:
                 ensemble = net.control.ensemble
                 mask = np.zeros((1, *ensemble.q.shape[1:]), bool)
                 mask[:, : field.dim] = True
-                prefix = ".".join(part for part in (_path(path), "control.ensemble") if part)
+                prefix = ".".join(part for part in (entry_name(path), "control.ensemble") if part)
                 masks |= {f"{prefix}.{name}": mask for name in ("q", "p")}
     return masks
-
-
-def _path(path: Any) -> str:
-    return jax.tree_util.keystr(path, simple=True, separator=".")
 
 
 def _contains(path: list[str], parts: list[str]) -> bool:
