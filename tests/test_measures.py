@@ -237,3 +237,30 @@ def test_measures_of_a_net_in_single_precision_are_single(control):
     for measure in (sx.penalty, sx.complexity):
         assert measure(small).dtype == jnp.float32
         np.testing.assert_allclose(measure(small), measure(net), rtol=1e-4)
+
+
+def blown_up(momentum):
+    """With θ3 and ReLU, particles of large momenta run off to infinity within unit time."""
+    field = sx.UpDown(1, 3)
+    control = sx.Particles.draw(field, 4, momentum=momentum, key=KEY)
+    return sx.Net(field, control, integrator=sx.RK4(steps=10), key=KEY)
+
+
+def test_the_penalty_of_a_flow_that_blows_up_is_nan():
+    """The formula T·R(θ(0)) is finite all the same."""
+    calm, wild = blown_up(0.1), blown_up(1e4)
+    assert not np.isfinite(wild(np.ones((1, 1)))).all()
+    assert np.isfinite(wild.control.cost(wild.field, wild.integrator))
+    assert np.isnan(sx.penalty(wild))
+    assert np.isnan(sx.summary(wild)["penalty"])
+    assert np.isnan(sx.penalty(sx.Chain(calm, wild)))
+    np.testing.assert_array_equal(sx.penalty(calm), eqx.filter_jit(sx.penalty)(calm))
+
+
+@pytest.mark.parametrize("kind", [sx.UpDown, sx.ConvUpDown, sx.DampedUpDown])
+def test_the_default_penalty_weighs_theta3_by_ten(kind):
+    field = kind(1, (4,)) if kind is sx.ConvUpDown else kind(1)
+    for control in (sx.Particles.draw(field, 2, key=KEY), sx.Static(field, key=KEY)):
+        weights = {name: control.penalty.weight(name) for name in field.theta}
+        assert weights.pop("theta3") == 10
+        assert set(weights.values()) == {1}

@@ -305,3 +305,29 @@ def test_stacked_nets_come_back(path):
         jax.random.split(KEY, 3)
     )
     assert_same(nets, round_trip(nets, path))
+
+
+def test_a_file_keeps_the_penalty_it_was_written_with(tmp_path):
+    """Not the default of the version that reads it."""
+    field = sx.ConvUpDown(1, (4,))
+    control = sx.Particles.draw(field, 2, penalty=sx.Quadratic(), key=KEY)
+    sx.save(tmp_path / "model.safetensors", sx.Net(field, control, key=KEY))
+    loaded = sx.load(tmp_path / "model.safetensors")
+    assert loaded.control.penalty.weight("theta3") == 1
+
+
+def test_a_file_without_a_part_that_has_a_default(tmp_path):
+    """As an earlier version wrote it: an encoder did not know its size."""
+    path = tmp_path / "model.safetensors"
+    sx.save(path, sx.ImageEncoder(3, size=9, channels=(2,), key=KEY))
+    with safetensors.safe_open(path, framework="numpy") as file:
+        tree = json.loads(file.metadata()["model"])
+    assert tree["fields"].pop("size") == 9
+    rewrite_header(path, model=json.dumps(tree))
+    loaded = sx.load(path)
+    assert loaded.size is None
+    assert loaded(jnp.ones((2, 1, 9, 9))).shape == (2, 3)
+    del tree["fields"]["bias"]
+    rewrite_header(path, model=json.dumps(tree))
+    with pytest.raises(sx.FileFormatError, match="has the parts"):
+        sx.load(path)

@@ -40,7 +40,9 @@ def flow(
     - `z`: states, with rows along the leading axis.
     - `times`: when to report the states, in the order of travel: `(times,)` for all rows, or
         `(rows, times)` for each row its own. Times on the grid of a fixed-step integrator are
-        exact; between grid points they are interpolated to fourth order.
+        exact; between grid points they are interpolated to fourth order. Times outside of $[0, T]$
+        or out of order are an error; inside a `jit`, where they cannot be looked at, the states
+        there are NaN.
     - `integrator`: how the equations are solved.
     - `reverse`: whether `z` is given at $t = T$ and moved back to $t = 0$.
 
@@ -49,7 +51,10 @@ def flow(
     The states at the end, or at the times as `(rows, times, ...)`.
     """
     rows = _check_states(field, z)
-    save = _when(times, control.T, rows, integrator, reverse)
+    save, wrong = _when(times, control.T, rows, integrator, reverse), None
+    if isinstance(save, AtTimes) and not checks.is_concrete(times):
+        safe, wrong = _safe_times(save.times, control.T, reverse)
+        save = AtTimes(safe)
     if isinstance(control, Stages):
         control.check(integrator)
         if reverse or isinstance(save, AtTimes):
@@ -58,6 +63,8 @@ def flow(
                 "Use the original model for other times, or for the way back."
             )
     out = _flow(field, control, z, save, integrator, reverse)
+    if wrong is not None:
+        return jax.tree.map(lambda leaf: _blanked(leaf, wrong), out)
     if isinstance(control, AbstractParticles):
         _explain(field, control, out)
     return out
@@ -197,6 +204,29 @@ def _when(times: Any, T: float, rows: int, integrator: AbstractIntegrator, rever
         if indices is not None:
             return AtNodes(indices)
     return AtTimes(jnp.asarray(times, jnp.result_type(float)))
+
+
+def _safe_times(times: Array, T: float, reverse: bool) -> tuple[Array, Array]:
+    """Times that an integrator can be asked for, and which of them stand for wrong ones.
+
+    Replaced before the flow and blanked after it, wrong times leave the gradient of the others alone.
+    """
+    slack, last = 1e-6 * T, times.ndim - 1
+    outside = ~((times >= -slack) & (times <= T + slack))  # NaN is outside, too
+    if reverse:
+        reached = jax.lax.cummin(jnp.where(outside, T, times), axis=last)
+        wrong = outside | (times > reached)
+    else:
+        reached = jax.lax.cummax(jnp.where(outside, 0.0, times), axis=last)
+        wrong = outside | (times < reached)
+    return jnp.where(wrong, jax.lax.stop_gradient(reached), times), wrong
+
+
+def _blanked(states: Array, wrong: Array) -> Array:
+    """States `(rows, times, ...)` with NaN at the wrong times."""
+    shared = wrong[None] if wrong.ndim == 1 else wrong
+    mask = shared.reshape(shared.shape + (1,) * (states.ndim - 2))
+    return jnp.where(mask, jnp.nan, states)
 
 
 def _check_times(times: np.ndarray, T: float, reverse: bool) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from shootax import checks
-from shootax.controls import Particles
+from shootax.controls import Particles, Quadrature
 from shootax.fields import AbstractField
 from shootax.fields.base import size
 from shootax.flow import along
@@ -46,11 +46,31 @@ def penalty(model: Any) -> Float[Array, ""]:
     It is exact for the paper's four formulations: $T·R(θ)$ for constant weights,
     $T·R(θ(0))$ for particles, whose flow conserves $R(θ)$, and $Σ_b Δt\\,R(θ_b)$ for blocks. In
     discrete time ([`shootax.SymplecticEuler`][]) it is the sum $Σ_k h\\,R(θ_k)$ over the layers.
+
+    Where the particles of a model blow up on the way the penalty is NaN. Finding out takes one
+    integration of the particles. Inside `jit` or `grad`, as in training, only the formula is evaluated.
     """
-    costs = [net.control.cost(net.field, net.integrator) for net in nets(model)]
+    costs = [_cost(net) for net in nets(model)]
     if not costs:
         raise ValueError("The model has no Net in it, so there is no penalty.")
     return jnp.sum(jnp.stack(costs))
+
+
+def _cost(net: Net) -> Float[Array, ""]:
+    """The penalty of one net, NaN if its particles do not arrive."""
+    control = net.control
+    cost = control.cost(net.field, net.integrator)
+    known = all(map(checks.is_concrete, jax.tree.leaves(net)))
+    if not known or not isinstance(control, Particles) or not control.maximiser.conserves:
+        return cost
+    end = Quadrature.at(np.array([control.T]), np.ones(1)).moments
+    arrived = along(net.field, control, _is_finite, end, net.integrator)
+    return jnp.where(arrived[0], cost, jnp.nan)
+
+
+def _is_finite(system: AbstractSystem, moment: Moment, y: State) -> Array:
+    particles, _ = system.split(y)
+    return jnp.all(jnp.stack([jnp.isfinite(leaf).all() for leaf in jax.tree.leaves(particles)]))
 
 
 def break_even(field: AbstractField, layers: int) -> float:

@@ -10,6 +10,7 @@ import numpy as np
 from jaxtyping import Array, PRNGKeyArray, PyTree
 
 from shootax import checks
+from shootax.arrays import as_arrays
 from shootax.controls import AbstractControl, AbstractParticles, Particles
 from shootax.fields import AbstractBlockField, AbstractField
 from shootax.fields.base import size
@@ -23,7 +24,8 @@ class Net(eqx.Module):
     """Lift, field, control and readout: $x ↦ z(0) ↦ z(T) ↦ y$.
 
     A net is an `equinox.Module`: it can sit inside a larger model, be differentiated, compiled and
-    mapped. It takes a batch `(rows, ...)`, so that the particles are integrated once for all rows.
+    mapped. It takes a batch `(rows, ...)`, so that the particles are integrated once for all rows: an
+    array, a list of lists of numbers, or a frame of pandas.
 
     !!! example
 
@@ -95,7 +97,7 @@ class Net(eqx.Module):
 
     def lifted(self, x: PyTree[Array]) -> PyTree[Array]:
         """The initial states for a batch of inputs."""
-        x = jax.tree.map(lambda leaf: _checked(leaf), x)
+        x = jax.tree.map(_checked, as_arrays(x))
         if isinstance(self.field, AbstractBlockField) and isinstance(self.lift, AbstractLift):
             if isinstance(self.lift, LinearLift):
                 _check_inputs(x, self.lift.weight.shape[1], "the lift takes as many inputs")

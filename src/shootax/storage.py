@@ -178,12 +178,17 @@ def _decode(tree: Any, tensors: dict[str, np.ndarray], names: dict[str, Any]) ->
         )
     if "known" in tree:
         return names[name]
-    wanted = {field.name for field in dataclasses.fields(names[name])}
-    if wanted != tree["fields"].keys():
+    fields = {field.name: field.default for field in dataclasses.fields(names[name])}
+    wanted, got = fields.keys(), tree["fields"].keys()
+    # What a later version added has a default that does as the earlier one did.
+    added = {part: fields[part] for part in wanted - got}
+    if got - wanted or dataclasses.MISSING in added.values():
         raise FileFormatError(
             f"{name} has the parts {sorted(wanted)}, the file {[*tree['fields']]}."
         )
     module = object.__new__(names[name])
+    for field, value in added.items():
+        object.__setattr__(module, field, value)
     for field, item in tree["fields"].items():
         object.__setattr__(module, field, _decode(item, tensors, names))
     return module

@@ -103,3 +103,54 @@ def test_traced_times_give_the_same_as_known_ones():
         jnp.asarray(times)
     )
     np.testing.assert_allclose(known, traced, atol=1e-13)
+
+
+@pytest.mark.parametrize("integrator", [sx.RK4(8), sx.Tsit5()])
+@pytest.mark.parametrize("reverse", [False, True])
+def test_wrong_times_are_nan_inside_a_program(integrator, reverse):
+    """Beyond the end, before the start and out of order; the right ones and their gradient are not
+    touched by them."""
+    right = np.array([0.4, 1.1, 2.0])
+    # At each number: the right time that stands there, or none.
+    mixed, places = np.array([-0.5, 0.4, 0.2, 1.1, 2.5, np.nan, 2.0]), np.array([1, 3, 6])
+    if reverse:
+        right, mixed = 2 - right, 2 - mixed
+
+    @jax.jit
+    def run(times, start):
+        options = {"times": times, "integrator": integrator, "reverse": reverse}
+        return sx.flow(FIELD, CONTROL, start, **options)
+
+    got = run(jnp.asarray(mixed), START)
+    np.testing.assert_allclose(got[:, places], run(jnp.asarray(right), START), rtol=1e-12)
+    wrong = np.setdiff1d(np.arange(len(mixed)), places)
+    assert np.isnan(got[:, wrong]).all()
+
+    def size(times, start, at):
+        return jnp.sum(run(times, start)[:, at] ** 3)
+
+    gradient = jax.grad(size, argnums=(0, 1))
+    by_time, by_start = gradient(jnp.asarray(mixed), START, places)
+    time_alone, start_alone = gradient(jnp.asarray(right), START, np.arange(3))
+    np.testing.assert_allclose(by_start, start_alone, rtol=1e-10)
+    np.testing.assert_allclose(by_time[places], time_alone, rtol=1e-10, atol=1e-12)
+
+
+def test_wrong_times_of_one_row_are_its_own_matter():
+    times = jnp.array([[0.5, 1.0], [0.5, 2.5]])
+    got = jax.jit(lambda t: sx.flow(FIELD, CONTROL, START, times=t, integrator=sx.RK4(4)))(times)
+    np.testing.assert_array_equal(np.isnan(got).all(-1), [[False, False], [False, True]])
+
+
+@pytest.mark.parametrize("name", ["updown", "static"])
+def test_symplectic_euler_back_is_its_inverse(name):
+    """Particles and data return to rounding, though the method is only of first order."""
+    field = sx.UpDown(dim=1, inflation=3, activation="tanh")
+    control = sx.Particles.draw(field, 3, momentum=0.7, T=2.0, key=jax.random.key(1))
+    if name == "static":
+        control = sx.Static(field, T=2.0, key=jax.random.key(1))
+    z = jax.random.normal(jax.random.key(2), (4, 4))
+    there = sx.flow(field, control, z, integrator=sx.SymplecticEuler(40))
+    back = sx.flow(field, control, there, integrator=sx.SymplecticEuler(40), reverse=True)
+    assert np.abs(there - z).max() > 0.1
+    np.testing.assert_allclose(back, z, atol=1e-10)

@@ -58,3 +58,12 @@ def test_layer_norm_is_the_same_for_an_image_alone_and_in_a_batch():
 def test_even_kernels_are_refused():
     with pytest.raises(ValueError, match="odd"):
         sx.Halve(1, 1, 4, key=KEY)
+
+
+@pytest.mark.parametrize("shape", [(2, 1, 32, 32), (2, 1, 28, 32), (2, 2, 28, 28), (2, 28, 28)])
+def test_an_encoder_refuses_images_of_another_size(shape):
+    """Images of 32×32 are as large as those of 28×28 when they are halved three times."""
+    encoder = sx.ImageEncoder(5, size=28, key=KEY)
+    assert encoder(jnp.ones((2, 1, 28, 28))).shape == (2, 5)
+    with pytest.raises(ValueError, match=r"shape \(rows, 1, 28, 28\).*got \(2, "):
+        encoder(jnp.ones(shape))

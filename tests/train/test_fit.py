@@ -133,10 +133,7 @@ def test_times_by_hand(shared):
 
 def test_clip():
     """With an enormous gradient limited to a norm, plain descent moves by rate times norm."""
-    fitted = sx.fit(
-        NET, X, 1e3 * Y, epochs=1, batch_size=10, clip=0.5, learning_rate=0.1,
-        schedule=sx.Constant(), optimizer=optax.identity(),
-    )  # fmt: skip
+    fitted = sx.fit(NET, X, 1e3 * Y, epochs=1, batch_size=10, clip=0.5, optimizer=optax.sgd(0.1))
     moved = jax.tree.map(jnp.subtract, *(eqx.filter(n, eqx.is_array) for n in (fitted.net, NET)))
     np.testing.assert_allclose(optax.global_norm(moved), 0.05, rtol=1e-9)
 

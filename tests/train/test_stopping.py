@@ -2,7 +2,6 @@
 
 import jax
 import numpy as np
-import optax
 import pytest
 
 import shootax as sx
@@ -86,7 +85,7 @@ def test_a_part_decays():
     """Without a gradient there is decay alone: each step takes rate · decay of what is left."""
     fitted = sx.fit(
         NET, X, Y, epochs=2, batch_size=5, learning_rate=0.1, schedule=sx.Constant(),
-        optimizer=optax.set_to_zero(), weight_decay={"lift.weight": 0.5},
+        data_weight=0.0, penalty_weight=0.0, weight_decay={"lift.weight": 0.5},
     )  # fmt: skip
     np.testing.assert_allclose(fitted.net.lift.weight, 0.95**4 * NET.lift.weight, rtol=1e-10)
     np.testing.assert_array_equal(fitted.net.lift.bias, NET.lift.bias)

@@ -10,7 +10,13 @@ import numpy as np
 from jaxtyping import Array, Float, PRNGKeyArray, PyTree
 
 from shootax import checks
-from shootax.fields import RKHS, AbstractBlockField, AbstractField, check_field
+from shootax.fields import (
+    RKHS,
+    AbstractBlockField,
+    AbstractConvField,
+    AbstractField,
+    check_field,
+)
 from shootax.integrators import AbstractIntegrator
 from shootax.penalties import (
     AbstractParticlePenalty,
@@ -58,7 +64,8 @@ def default_penalty(field: AbstractField) -> AbstractPenalty:
     """All weights 1, but 10 for `theta3`, as in the paper; for an RKHS its norm."""
     if isinstance(field, RKHS):
         return RKHSNorm(field.kernel)
-    names = field.theta if isinstance(field, AbstractBlockField) else ()
+    ours = isinstance(field, AbstractBlockField | AbstractConvField)
+    names = field.theta if ours else ()
     return Quadratic(theta3=10.0) if "theta3" in names else Quadratic()
 
 

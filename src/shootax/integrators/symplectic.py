@@ -49,8 +49,11 @@ class SymplecticEuler(AbstractFixedStep):
     network, so a trained model is a critical point of the energy $Σ_k h R(θ_k) + γ ℓ$. Without
     particles the method is [`shootax.Euler`][].
 
+    A step back in time (`reverse=True`) is the inverse of a step forward, the adjoint method: it is
+    implicit in $q_k$ and $z_k$ instead, and a flow there and back returns to its start.
+
     **Arguments:** `steps`, the number of layers; `gradient`, a gradient mode; `max_iterations`, the
-    limit of the iterations for $p_{k+1}$, past which the result is NaN (take more steps then).
+    limit of the iterations of an implicit step, past which the result is NaN (take more steps then).
     """
 
     order: ClassVar[int] = 1
@@ -61,6 +64,8 @@ class SymplecticEuler(AbstractFixedStep):
     max_iterations: int = eqx.field(static=True, default=50)
 
     def stages(self, system: AbstractSystem, step: Step, y: State):
+        if step.h < 0:
+            return self._back(system, step, y)
         moment = step.moment(0.0, 0)
         p = y.p
         if p is not None:
@@ -69,6 +74,22 @@ class SymplecticEuler(AbstractFixedStep):
         slope = system(moment, at)
         new = State(jax.tree.map(lambda a, b: a + step.h * b, y.rows, slope.rows), p)
         return new, [(moment, at)]
+
+    def _back(self, system: AbstractSystem, step: Step, y: State):
+        """From $(q_{k+1}, p_{k+1})$ to $(q_k, p_k)$; θ acts at the earlier end of the step."""
+        moment = step.moment(1.0, 0)
+        rows = fixed_point(_drift, (system, moment, step.h, y), y.rows, self.max_iterations)
+        at = State(rows, y.p)
+        if y.p is None:
+            return at, [(moment, at)]
+        force = system(moment, at).p
+        return State(rows, jax.tree.map(lambda a, b: a + step.h * b, y.p, force)), [(moment, at)]
+
+
+def _drift(args: tuple[AbstractSystem, Moment, float, State], rows):
+    system, moment, h, y = args
+    velocity = system(moment, State(rows, y.p)).rows
+    return jax.tree.map(lambda end, dz: end + h * dz, y.rows, velocity)
 
 
 def _kick(args: tuple[AbstractSystem, Moment, float, State], p):

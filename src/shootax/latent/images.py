@@ -18,6 +18,7 @@ class ImageEncoder(eqx.Module):
     norms: tuple[LayerNorm | None, ...]
     weight: Float[Array, "features dim"]
     bias: Float[Array, " dim"]
+    size: int | None = eqx.field(static=True, default=None)  # not in files of earlier versions
 
     def __init__(
         self,
@@ -45,11 +46,21 @@ class ImageEncoder(eqx.Module):
         self.layers = tuple(Halve(i, o, key=k) for i, o, k in trios)
         between = [LayerNorm(o) if norm == "layer" else None for o in channels[:-1]]
         self.norms = (*between, None)
+        self.size = size
         features = channels[-1] * sizes(size, len(channels))[0] ** 2
         self.weight = jax.random.normal(keys[-1], (features, dim)) / jnp.sqrt(features)
         self.bias = jnp.zeros(dim)
 
     def __call__(self, x: Float[Array, "rows frames h w"]) -> Float[Array, "rows dim"]:
+        frames = self.layers[0].weight.shape[2]
+        # Several sizes become the same one when halved and rounded up, so that all would go through.
+        side = x.shape[-1] if self.size is None else self.size
+        if x.ndim != 4 or x.shape[1:] != (frames, side, side):
+            raise ValueError(
+                f"The images must have shape (rows, {frames}, {side}, {side}), as the encoder was "
+                f"made for frames={frames}, size={side}; got {x.shape}. Resize them, or make an "
+                "encoder for theirs."
+            )
         x = jnp.moveaxis(x, 1, -1)
         for layer, norm in zip(self.layers, self.norms, strict=True):
             x = layer(x)

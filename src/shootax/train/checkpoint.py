@@ -106,7 +106,7 @@ def fingerprint(problem: Any, state: Any, seeds: Sequence[int]) -> str:
     """A short text that differs when the numbers of a training would."""
     recipe = problem.recipe
     loss = f"{recipe.loss.__module__}.{getattr(recipe.loss, '__qualname__', type(recipe.loss))}"
-    words = (loss, recipe.whole, repr(recipe.schedule), recipe.batch_size, recipe.shared_times)
+    words = (loss, problem.optimizer, repr(recipe.schedule), recipe.batch_size, recipe.shared_times)
     digest = hashlib.sha256(repr((words, recipe.clipped, recipe.scaled, tuple(seeds))).encode())
     arrays = eqx.filter((problem.data, problem.validation, problem.settings), eqx.is_array)
     for leaf in (*_leaves(arrays), *_leaves(state)):

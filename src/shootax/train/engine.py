@@ -1,5 +1,6 @@
 """The loop over epochs, for one net or for many at once."""
 
+import math
 import time
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
@@ -20,11 +21,14 @@ from shootax.train.epoch import Progress, Recipe, Report, Settings, start, take_
 from shootax.train.freezing import decay_rates, thaw_epochs, units_of
 from shootax.train.loop import MOST, is_good, program
 from shootax.train.losses import Loss, loss_function
-from shootax.train.samples import AbstractSampler, Data, as_floats, prepare, row_count
-from shootax.train.schedules import AbstractSchedule, Cosine
+from shootax.train.optimizers import check_optimizer, program_of
+from shootax.train.samples import AbstractSampler, Data, prepare, row_count
+from shootax.train.schedules import AbstractSchedule, Constant, Cosine
+from shootax.train.targets import matched
 
 ADAM = optax.scale_by_adam()
 COLUMNS = ("objective", "data", "penalty", "validation", "learning_rate")
+RATE = 0.01
 CALL = 0.5
 """Seconds that one call of the compiled program should take."""
 
@@ -45,6 +49,7 @@ class Problem(NamedTuple):
     settings: Settings
     recipe: Recipe
     epochs: int
+    optimizer: str  # the program of the user's own
 
 
 def make_problem(
@@ -54,8 +59,8 @@ def make_problem(
     *,
     epochs: int = 500,
     batch_size: int = 50,
-    learning_rate: float = 0.01,
-    schedule: AbstractSchedule = Cosine(),
+    learning_rate: float | None = None,
+    schedule: AbstractSchedule | None = None,
     loss: str | Loss = "mse",
     data_weight: float = 100.0,
     penalty_weight: float = 1.0,
@@ -79,18 +84,26 @@ def make_problem(
     if checks.non_negative_number(averaging, "averaging") >= 1:
         raise ValueError(f"averaging must be below 1, got {averaging}; 0.999 is a usual value.")
     data, held_out, shared = prepare(x, y, weights, times, validation, split_seed)
-    if np.ndim(times) == 2:
-        # Inside an epoch times are traced, so the model looks at them here.
-        eqx.filter_eval_shape(lambda x: net(x, times), jax.tree.map(as_floats, x))
     if keep_best and held_out is None:
         raise ValueError(
             "To keep the best model, give data to tell it by: validation=0.1, or a pair."
         )
+    if optimizer is not None:
+        _check_alone(learning_rate=learning_rate, schedule=schedule, weight_decay=weight_decay)
+        check_optimizer(optimizer, net)
+        learning_rate, schedule = math.nan, Constant()
+    else:
+        rate = RATE if learning_rate is None else learning_rate
+        learning_rate = checks.positive_number(rate, "learning_rate")
+    measure = loss_function(loss)
+    data = matched(net, data, measure, shared)
+    if held_out is not None:
+        held_out = matched(net, held_out, measure, shared, "validation ")
     recipe = Recipe(
-        loss=loss_function(loss),
+        loss=measure,
         optimizer=ADAM if optimizer is None else optimizer,
-        whole=optimizer is None,
-        schedule=schedule,
+        own=optimizer is not None,
+        schedule=Cosine() if schedule is None else schedule,
         batch_size=min(checks.positive_integer(batch_size, "batch_size"), row_count(data)),
         shared_times=shared,
         clipped=clip is not None,
@@ -101,7 +114,7 @@ def make_problem(
         gaps=isinstance(data, Data) and bool(np.any(np.asarray(data.weight) == 0)),
     )
     settings = Settings(
-        learning_rate=checks.positive_number(learning_rate, "learning_rate"),
+        learning_rate=learning_rate,
         data_weight=checks.non_negative_number(data_weight, "data_weight"),
         penalty_weight=checks.non_negative_number(penalty_weight, "penalty_weight"),
         clip=checks.positive_number(1.0 if clip is None else clip, "clip"),
@@ -113,7 +126,19 @@ def make_problem(
         patience=epochs if patience is None else patience,
     )
     settings = jax.tree.map(lambda value: jnp.asarray(value, jnp.result_type(float)), settings)
-    return Problem(data, held_out, settings, recipe, epochs)
+    program = "" if optimizer is None else program_of(optimizer, net)
+    return Problem(data, held_out, settings, recipe, epochs, program)
+
+
+def _check_alone(**options: Any) -> None:
+    """Raises if an option is given that an optimiser of the user's own has itself."""
+    for name, value in options.items():
+        if value is not None:
+            raise ValueError(
+                f"Give either an optimizer or {name}, got both: the updates of an optimizer of your "
+                "own are used as they are. Put the rate, its schedule and any decay of the weights "
+                "into it, as in optax.adamw(optax.cosine_decay_schedule(1e-2, 1000))."
+            )
 
 
 def _vector(model: Any, numbers: PyTree) -> np.ndarray:
@@ -240,17 +265,18 @@ def _says(histories: list[dict[str, list[float]]]) -> str:
 
 def _why(epoch: int, report: Report) -> str:
     bad = np.flatnonzero(~np.isfinite(report.objective))
-    rate = f"the learning rate was {float(report.learning_rate):.3g}"
+    value = float(report.learning_rate)
+    rate = "" if math.isnan(value) else f"; the learning rate was {value:.3g}"
     advice = (
         "The last good model is in the `result` of this error. Lower the learning rate, clip the "
         "gradient (clip=10), start from smaller momenta, or scale the data."
     )
     if len(bad) == 0:
-        return f"Training diverged in epoch {epoch}: the gradient is not finite; {rate}. {advice}"
+        return f"Training diverged in epoch {epoch}: the gradient is not finite{rate}. {advice}"
     batch = int(bad[0])
     terms = {"data loss": report.data[batch], "penalty": report.penalty[batch]}
     named = [f"the {name} is {float(value):.4g}" for name, value in terms.items()]
     return (
         f"Training diverged in epoch {epoch}, batch {batch + 1} of {len(report.objective)}: "
-        f"{' and '.join(named)}; {rate}. {advice}"
+        f"{' and '.join(named)}{rate}. {advice}"
     )

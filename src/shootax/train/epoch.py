@@ -22,13 +22,14 @@ from shootax.train.stopping import Best, observe, unknown
 class Recipe:
     """All that shapes the program of an epoch.
 
-    `whole` says that the optimizer treats every number alike, so that it may see all parameters as
-    one vector.
+    `own` says that the optimizer is the user's: it sees the arrays of the model, and its updates are
+    used as they are. The library's Adam treats every number alike, so that it may see all parameters
+    as one vector.
     """
 
     loss: Loss
     optimizer: optax.GradientTransformation
-    whole: bool
+    own: bool
     schedule: AbstractSchedule
     batch_size: int
     shared_times: tuple[float, ...] | None
@@ -112,7 +113,7 @@ def take_apart(model: Any) -> tuple[Float[Array, " parameters"], Frame]:
 
 def start(vector: Array, frame: Frame, recipe: Recipe, key: PRNGKeyArray) -> Progress:
     """Training before its first epoch."""
-    seen = vector if recipe.whole else frame.unravel(vector)
+    seen = frame.unravel(vector) if recipe.own else vector
     return Progress(
         vector,
         recipe.optimizer.init(seen),
@@ -182,7 +183,10 @@ def run_epoch(
         passed = (progress.epoch * batches + number).astype(total.dtype)
         done = passed / (settings.epochs * batches).astype(total.dtype)
         rate = settings.learning_rate * recipe.schedule.factor(progress.schedule, done)
-        moved = parameters - rate.astype(updates.dtype) * (updates * step_size)
+        if recipe.own:
+            moved = parameters + updates.astype(parameters.dtype) * step_size
+        else:
+            moved = parameters - rate.astype(updates.dtype) * (updates * step_size)
         if average is not None:
             # Of few steps it keeps less, or the start would count for long.
             keeps = jnp.minimum(settings.averaging, (1 + passed) / (10 + passed))
@@ -246,7 +250,7 @@ def _updates(
     gradient: Array, optimizer: Any, parameters: Array, frame: Frame, recipe: Recipe
 ) -> tuple[Array, Any]:
     """The optimizer's answer as a vector, whether it saw one or the arrays of the model."""
-    if recipe.whole:
+    if not recipe.own:
         updates, optimizer = recipe.optimizer.update(gradient, optimizer, parameters)
         return jnp.asarray(updates), optimizer
     trees = frame.unravel(gradient), optimizer, frame.unravel(parameters)

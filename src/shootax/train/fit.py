@@ -14,7 +14,7 @@ from shootax.train.display import Show
 from shootax.train.engine import Fit, make_problem, train
 from shootax.train.losses import Loss
 from shootax.train.samples import AbstractSampler
-from shootax.train.schedules import AbstractSchedule, Cosine
+from shootax.train.schedules import AbstractSchedule
 
 
 def fit(
@@ -24,8 +24,8 @@ def fit(
     *,
     epochs: int = 500,
     batch_size: int = 50,
-    learning_rate: float = 0.01,
-    schedule: AbstractSchedule = Cosine(),
+    learning_rate: float | None = None,
+    schedule: AbstractSchedule | None = None,
     loss: str | Loss = "mse",
     data_weight: float = 100.0,
     penalty_weight: float = 1.0,
@@ -51,13 +51,16 @@ def fit(
     **Arguments:**
 
     - `net`: a [`shootax.Net`][], or any `equinox.Module` that maps a batch to a batch and holds one.
-    - `x`, `y`: inputs and targets, with samples along the leading axis; or, as `x` alone, an
-        [`shootax.AbstractSampler`][] that draws fresh ones for every epoch.
-    - `epochs`, `batch_size`, `learning_rate`: as usual.
-    - `schedule`: [`shootax.Cosine`][], [`shootax.Plateau`][] or [`shootax.Constant`][]. A plateau is
-        one of the objective on the validation data if there are any, else on the training data.
-    - `loss`: `"mse"`, `"cross_entropy"` (targets are class numbers), or a function of one prediction
-        and one target.
+    - `x`, `y`: inputs and targets, with samples along the leading axis: arrays, lists of numbers or
+        frames of pandas; or, as `x` alone, an [`shootax.AbstractSampler`][] that draws fresh ones
+        for every epoch. A column of targets `(samples,)` will do for a model with one output.
+    - `epochs`, `batch_size`: as usual.
+    - `learning_rate`: of Adam, by default 0.01.
+    - `schedule`: of the learning rate: [`shootax.Cosine`][] (the default), [`shootax.Plateau`][] or
+        [`shootax.Constant`][]. A plateau is one of the objective on the validation data if there are
+        any, else on the training data.
+    - `loss`: `"mse"`, `"cross_entropy"` (targets are class numbers from 0 on), or a function of one
+        prediction and one target.
     - `freeze`: names of parts and for how many first epochs they are held still (`None`: always),
         as in `{"positions": 50, "lift": None}`; `"visible-positions"` is their part $x$ alone.
     - `units`: names of parts and the unit that they are trained in, as in `{"momenta": 0.1}`: the
@@ -68,8 +71,10 @@ def fit(
     - `times`: when the net is asked for trajectories: `(times,)` for all samples, or
         `(samples, times)` for each its own. Targets then have a time axis after the first.
     - `weights`: of the samples, in the mean loss.
-    - `optimizer`: instead of Adam, an Optax transformation without a learning rate, for instance
-        `optax.scale_by_lion()`.
+    - `optimizer`: instead of Adam, a complete Optax optimiser such as `optax.lion(1e-3)`. Its updates
+        are used as they are, so leave out `learning_rate`, `schedule` and `weight_decay`, which are
+        its own matter (`optax.adamw`, `optax.cosine_decay_schedule`); the learning rates in the
+        history are NaN. A bare `optax.scale_by_lion()`, which would climb, is an error.
     - `patience`: stop after so many epochs in a row without a lower validation loss (or objective, if
         nothing is held out), and return the best model of all epochs instead of the last.
     - `weight_decay`: names of parts, as for `freeze`, and what fraction of themselves they lose in a

@@ -10,6 +10,7 @@ import numpy as np
 from jaxtyping import Array, Float, PRNGKeyArray, PyTree
 
 from shootax import checks
+from shootax.arrays import as_arrays, as_numbers
 
 
 class Data(NamedTuple):
@@ -97,7 +98,7 @@ def _given(validation: tuple, each: bool) -> Data:
 
 
 def _data(x: Any, y: Any, weights: Any, times: Any, what: str) -> Data:
-    x, y = (jax.tree.map(as_floats, tree) for tree in (x, y))
+    x, y = (jax.tree.map(as_floats, as_arrays(tree)) for tree in (x, y))
     lengths = {leaf.shape[0] if leaf.ndim else 0 for leaf in jax.tree.leaves((x, y))}
     if lengths == {0} or not lengths:
         raise ValueError(f"The {what}data are empty: fit needs at least one sample.")
@@ -140,7 +141,7 @@ def row_count(data: Data | AbstractSampler) -> int:
 
 def as_floats(values: Any) -> Array:
     """Numbers of any kind in the default precision."""
-    array = np.asarray(values)
+    array = np.asarray(as_numbers(values))
     if array.dtype.kind not in "fiub":
         raise ValueError(f"Data must be numbers, got an array of dtype {array.dtype}.")
     return jnp.asarray(array, jnp.result_type(float))

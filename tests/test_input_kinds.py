@@ -1,0 +1,52 @@
+"""Lists and frames of pandas are data, for `fit` and for a net."""
+
+import numpy as np
+import pytest
+
+import shootax as sx
+from cases import KEY, Pendulum, assert_same, inputs
+
+pytestmark = pytest.mark.usefixtures("standard_promotion")
+
+FIELD = sx.UpDown(2, 2, activation="tanh")
+NET = sx.Net(FIELD, sx.Static(FIELD, key=KEY), readout=1, integrator=sx.Euler(steps=2), key=KEY)
+X = [[0, 1], [1, 0], [2, 1], [0.5, -1]]
+Y = [0, 1, 2, 1]
+
+
+def test_lists_are_data_for_a_net():
+    np.testing.assert_array_equal(NET(X), NET(np.array(X)))
+    np.testing.assert_array_equal(NET([tuple(row) for row in X]), NET(np.array(X)))
+
+
+def test_lists_are_data_for_fit():
+    want = sx.fit(NET, np.array(X), np.array(Y)[:, None], epochs=1).net
+    assert_same(sx.fit(NET, X, Y, epochs=1).net, want)
+    fitted = sx.fit(NET, X, Y, epochs=1, validation=(X, Y), weights=[1, 1, 1, 1])
+    assert_same(fitted.net, want)
+
+
+def test_frames_are_data():
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(X, columns=["a", "b"])
+    frame["a"] = frame["a"].astype("Float64")  # pandas' own kind, which NumPy sees as objects
+    np.testing.assert_array_equal(NET(frame), NET(np.array(X)))
+    want = sx.fit(NET, np.array(X), np.array(Y)[:, None], epochs=1).net
+    assert_same(sx.fit(NET, frame, pandas.Series(Y), epochs=1).net, want)
+    frame["b"] = ["one", "two", "three", "four"]
+    with pytest.raises(ValueError, match="numbers, got an array of dtype"):
+        NET(frame)
+    with pytest.raises(ValueError, match="numbers, got an array of dtype"):
+        sx.fit(NET, frame, pandas.Series(Y), epochs=1)
+
+
+def test_words_are_not_data():
+    with pytest.raises(ValueError, match="numbers, got an array of dtype"):
+        NET([["0", "1"]])
+
+
+def test_trees_of_arrays_stay_trees():
+    net = sx.Net(Pendulum(), particles=2, integrator=sx.Euler(steps=1), key=KEY)
+    x = inputs(Pendulum())
+    lists = {name: np.asarray(part).tolist() for name, part in x.items()}
+    np.testing.assert_array_equal(net(lists)["v"], net(x)["v"])
