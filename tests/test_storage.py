@@ -14,7 +14,18 @@ import safetensors
 import safetensors.numpy
 
 import shootax as sx
-from cases import CONTROLS, FIELDS, KEY, KNOWN, assert_same, cast, inputs, make_net, spd
+from cases import (
+    CONTROLS,
+    FIELDS,
+    KEY,
+    KNOWN,
+    assert_same,
+    cast,
+    inputs,
+    make_net,
+    rewrite_header,
+    spd,
+)
 from shootax.storage import FORMAT
 
 

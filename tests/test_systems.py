@@ -9,7 +9,14 @@ import pytest
 import shootax as sx
 from cases import KEY, assert_close, usually
 from shootax.hamiltonian import hamilton_equations, hamiltonian, reduced_hamiltonian, theta_star
-from shootax.systems import Moment, ParticleState, operations, shooting_system
+from shootax.systems import (
+    DenseSystem,
+    KernelSystem,
+    Moment,
+    ParticleState,
+    operations,
+    shooting_system,
+)
 
 NOW = Moment(0.0, 0.0, 0, 0)
 ROWS, COUNT = 4, 3
@@ -151,6 +158,9 @@ def test_auto_takes_the_form_with_fewer_operations():
     for field, particles, rows, form in ((small, 15, 50, "dense"), (large, 25, 100, "kernel")):
         costs = operations(field, particles, rows)
         assert min(costs, key=costs.__getitem__) == form
+        control = sx.Particles.draw(field, particles, form="auto", key=KEY)
+        kind = {"dense": DenseSystem, "kernel": KernelSystem}[form]
+        assert type(control.system(field, rows)) is kind
 
 
 class Pulled(sx.AbstractField):

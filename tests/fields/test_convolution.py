@@ -2,6 +2,7 @@
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 import pytest
 
 import shootax as sx
@@ -31,6 +32,26 @@ def test_it_is_a_convolution(name):
     )[0]
     bias = theta["b"].reshape(-1, *(1,) * len(field.size))
     assert jnp.allclose(field(z, theta), want + bias, atol=1e-12)
+
+
+@pytest.mark.parametrize(("size", "window"), [((5,), 2), ((6,), 4), ((4, 3), 2), ((5,), 3)])
+def test_padding_of_any_window_by_hand(size, window):
+    """Filter entry k sees the pixel k - window//2 further on: an even window reaches further back."""
+    field, rng = (
+        sx.ConvAffine(2, size=size, window=window, activation="tanh"),
+        np.random.default_rng(0),
+    )
+    theta = {name: rng.normal(size=leaf.shape) for name, leaf in field.theta.items()}
+    z = rng.normal(size=(2, *size))
+    want = np.zeros_like(z) + theta["b"].reshape(-1, *(1,) * len(size))
+    for place in np.ndindex(*size):
+        for k in np.ndindex(*(window,) * len(size)):
+            source = tuple(i + j - window // 2 for i, j in zip(place, k, strict=True))
+            if all(0 <= i < n for i, n in zip(source, size, strict=True)):
+                weights = theta["A"][(slice(None), slice(None), *k)]
+                want[(slice(None), *place)] += weights @ np.tanh(z[(slice(None), *source)])
+    got = field(jnp.asarray(z), jax.tree.map(jnp.asarray, theta))
+    np.testing.assert_allclose(got, want, atol=1e-12)
 
 
 @pytest.mark.parametrize("name", usually(FIELDS, "updown-1d", "affine-2d"))

@@ -3,6 +3,7 @@
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 import pytest
 
 import shootax as sx
@@ -79,9 +80,34 @@ def test_damping_makes_the_field_affine_and_the_cost_an_integral():
     assert not jnp.allclose(cost, rates[0], rtol=1e-2)
 
 
-def test_eight_maps():
-    shapes = FIELDS["general"].theta
-    assert sum(len(leaf.shape) == 2 for leaf in shapes.values()) == 8
+def test_eight_maps_by_hand():
+    """Each of the four features acts on both parts, by a matrix of its own."""
+    field, rng = FIELDS["general"], np.random.default_rng(0)
+    theta = {name: rng.normal(size=leaf.shape) for name, leaf in field.theta.items()}
+    x, v = rng.normal(size=2), rng.normal(size=4)
+    features = {"x": x, "s": np.tanh(x), "v": v, "u": np.tanh(v)}
+    want = [
+        sum(theta[f"theta_{part}{name}"] @ feature for name, feature in features.items())
+        + theta[f"b_{part}"]
+        for part in "xv"
+    ]
+    got = field(jnp.asarray(np.r_[x, v]), jax.tree.map(jnp.asarray, theta))
+    np.testing.assert_allclose(got, np.concatenate(want), rtol=1e-12)
+    assert set(theta) == {f"theta_{a}{f}" for a in "xv" for f in "xsvu"} | {"b_x", "b_v"}
+
+
+@pytest.mark.parametrize("form", ["dense", "kernel", "linear", "automatic"])
+def test_damping_is_of_the_hidden_state_alone(form):
+    """Without momenta there are no weights: $x$ stays, and $v$ decays by $e^{-cT}$."""
+    field = FIELDS["damped"]
+    ensemble, z = problem(field)
+    still = sx.Ensemble(ensemble.q, jnp.zeros_like(ensemble.p))
+    control = sx.Particles(field, still, form=form, T=2.0)
+    end = sx.flow(field, control, z, integrator=sx.RK4(20))
+    np.testing.assert_allclose(end[:, :2], z[:, :2], rtol=1e-12)
+    np.testing.assert_allclose(end[:, 2:], np.exp(-0.7 * 2) * z[:, 2:], rtol=1e-5)
+    zero = jax.tree.map(lambda leaf: jnp.zeros(leaf.shape), field.theta)
+    np.testing.assert_allclose(field(z[0], zero), jnp.concatenate([0 * z[0, :2], -0.7 * z[0, 2:]]))
 
 
 def test_periodic_field_has_the_period():

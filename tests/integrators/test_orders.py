@@ -1,5 +1,6 @@
 """Every integrator shows its order on a problem that depends on time, and at times off the grid."""
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -103,6 +104,45 @@ def test_traced_times_give_the_same_as_known_ones():
         jnp.asarray(times)
     )
     np.testing.assert_allclose(known, traced, atol=1e-13)
+
+
+@pytest.mark.parametrize("kind", [sx.Dopri5, sx.Tsit5])
+def test_relative_and_absolute_tolerance(kind):
+    """Large states are computed by the one, small states by the other."""
+    want = exact(2.0)
+    large = sx.flow(FIELD, CONTROL, 1e8 * START, integrator=kind(rtol=1e-9, atol=1.0))
+    np.testing.assert_allclose(large, 1e8 * want, rtol=1e-6)
+    small = sx.flow(FIELD, CONTROL, 1e-8 * START, integrator=kind(rtol=1.0, atol=1e-16))
+    np.testing.assert_allclose(small, 1e-8 * want, rtol=1e-5)
+
+
+@pytest.mark.parametrize("rows", [False, True])
+def test_jumps_are_announced_to_adaptive_methods(rows):
+    """Velocities 3 and -5: a method that knows when they change needs a handful of steps, and one
+    that does not has to find the place by steps that fail."""
+    control = sx.Piecewise(FIELD, blocks=2, T=2.0, key=jax.random.key(0))
+    theta = {"A": jnp.zeros((2, 2, 2)), "b": jnp.array([[3.0, 3.0], [-5.0, -5.0]])}
+    control = eqx.tree_at(lambda c: c.theta, control, theta)
+    assert control.system(FIELD, 2).jumps() == (1.0,)
+    integrator = sx.Dopri5(rtol=1e-10, atol=1e-10, max_steps=16)
+    times = np.full((2, 1), 2.0) if rows else np.array([2.0])
+    end = sx.flow(FIELD, control, START, times=times, integrator=integrator)
+    np.testing.assert_allclose(end[:, 0], START - 2, atol=1e-9)
+
+
+@pytest.mark.parametrize("kind", [sx.ImplicitMidpoint, sx.SymplecticEuler])
+def test_implicit_steps_that_are_not_solved_are_nan(kind):
+    """Too few iterations, or steps too large for any number of them; never half a solution."""
+    field = sx.UpDown(dim=1, inflation=3, activation="tanh")
+
+    def end(momentum, iterations):
+        control = sx.Particles.draw(field, 3, momentum=momentum, key=jax.random.key(1))
+        integrator = kind(4, max_iterations=iterations)
+        return np.asarray(sx.flow(field, control, jnp.ones((2, 4)), integrator=integrator))
+
+    assert np.isfinite(end(0.5, 50)).all()
+    assert np.isnan(end(0.5, 3)).all()
+    assert np.isnan(end(30.0, 50)).all()
 
 
 @pytest.mark.parametrize("integrator", [sx.RK4(8), sx.Tsit5()])

@@ -115,6 +115,19 @@ def test_too_few_iterations_are_reported():
         sx.maximise(FIELD, sx.Quadratic(), q, p, maximiser=sx.Unrolled(1, rate=0.01, warmup=2))
 
 
+@pytest.mark.parametrize(
+    "maximiser", [sx.Newton(max_iterations=1), sx.QuasiNewton(max_iterations=1)]
+)
+def test_half_a_solution_is_not_returned(maximiser):
+    """After one iteration from far away there are finite weights, but they are no maximum."""
+    q, p = ensemble().q, ensemble().p
+    guess = jax.tree.map(lambda leaf: 3 * jnp.ones(leaf.shape), FIELD.theta)
+    found = maximiser(FIELD, sx.Quadratic(), q, p, guess)
+    assert not bool(found.converged)
+    assert float(found.residual) > 1e-3
+    assert all(bool(jnp.isnan(leaf).all()) for leaf in jax.tree.leaves(found.theta))
+
+
 def test_unsolved_weights_are_nan_and_a_flow_names_the_reason():
     field = sx.SingleHiddenLayer(dim=2, width=3, activation="relu")
     control = sx.Particles.draw(field, 4, momentum=5.0, key=jax.random.key(0))

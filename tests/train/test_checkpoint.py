@@ -87,7 +87,23 @@ def test_damaged_file(tmp_path):
         assert path.read_bytes() == damaged
 
 
-@pytest.mark.parametrize("change", [{"epochs": 10}, {"seed": 1}, {"learning_rate": 0.02}])
+def absolute(prediction, target):
+    return abs(prediction - target)[0]
+
+
+CHANGES = {
+    "epochs": 10,
+    "seed": 1,
+    "learning_rate": 0.02,
+    "loss": absolute,
+    "schedule": sx.Plateau(patience=2),  # its state has the same shape
+    "batch_size": 5,
+    "penalty_weight": 2.0,
+    "clip": 1.0,
+}
+
+
+@pytest.mark.parametrize("change", [{name: value} for name, value in CHANGES.items()], ids=CHANGES)
 def test_file_of_another_training(tmp_path, change):
     path = tmp_path / "state.safetensors"
     sx.fit(make(), X, X**2, checkpoint=path, **OPTIONS)

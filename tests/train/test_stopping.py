@@ -1,11 +1,17 @@
 """Early stopping, weights of held-out samples, samples of weight zero, and decay of parts."""
 
+import equinox as eqx
 import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
 import shootax as sx
 from cases import KEY, assert_same
+from shootax.train.engine import make_problem
+from shootax.train.epoch import start, take_apart
+from shootax.train.loop import run_epochs
+from shootax.train.stopping import Best
 
 pytestmark = pytest.mark.usefixtures("standard_promotion")
 
@@ -32,7 +38,66 @@ def test_the_best_epoch_is_kept_and_patience_ends():
 def test_without_held_out_samples_the_objective_is_watched():
     fitted = sx.fit(NET, X, Y, epochs=40, patience=3, **{**OPTIONS, "learning_rate": 1.0})
     objective = fitted.history["objective"]
-    assert len(objective) in (40, int(np.argmin(objective)) + 1 + 3)
+    assert len(objective) == int(np.argmin(objective)) + 1 + 3
+    assert 4 < len(objective) < 40  # or nothing is tested here
+
+
+def test_the_best_is_told_by_the_held_out_loss_alone():
+    """Only the penalty is trained, so that the objective falls all the time; the held-out targets are
+    the outputs at the start, from which the net moves away."""
+    options = {**OPTIONS, "data_weight": 0.0, "validation": (X, NET(X))}
+    best = sx.fit(NET, X, Y, epochs=5, keep_best=True, **options)
+    assert np.all(np.diff(best.history["objective"]) < 0)
+    assert np.all(np.diff(best.history["validation"]) > 0)
+    assert_same(best.net, sx.fit(NET, X, Y, epochs=1, **options).net)
+
+
+class Echo(sx.AbstractSchedule):
+    """A rate that is the loss of the last epoch, so that the history shows what a schedule sees."""
+
+    def init(self):
+        return jnp.ones(())
+
+    def factor(self, state, progress):
+        return state.astype(progress.dtype)
+
+    def observe(self, state, loss):
+        return loss.astype(state.dtype)
+
+
+@pytest.mark.parametrize("held_out", [True, False])
+def test_what_a_schedule_sees_weighs_loss_and_penalty(held_out):
+    options = {"batch_size": 10, "data_weight": 7.0, "penalty_weight": 0.5, "learning_rate": 0.01}
+    validation = HELD_OUT if held_out else None
+    echo = sx.fit(NET, X, Y, epochs=2, schedule=Echo(), validation=validation, **options)
+    first = sx.fit(NET, X, Y, epochs=1, schedule=sx.Constant(), **options)
+    misfit = np.mean((np.asarray(first.net(X)) - HELD_OUT[1]) ** 2)
+    want = 7.0 * misfit + 0.5 * float(sx.penalty(first.net))
+    want = want if held_out else first.history["objective"][0]
+    np.testing.assert_allclose(echo.history["learning_rate"], [0.01, 0.01 * want], rtol=1e-9)
+
+
+def test_equal_losses_are_no_improvement():
+    """With nothing to train for, every epoch has the same loss: the first is the best."""
+    options = {**OPTIONS, "data_weight": 0.0, "penalty_weight": 0.0}
+    fitted = sx.fit(NET, X, Y, epochs=20, patience=3, validation=HELD_OUT, **options)
+    assert len(fitted.history["validation"]) == 1 + 3
+
+
+def test_a_net_that_rests_stops_moving():
+    """While others of its program go on, nothing of it changes, not even its random numbers."""
+    problem = make_problem(NET, X, Y, patience=2, validation=HELD_OUT, **OPTIONS)
+    vector, frame = take_apart(NET)
+    state = start(vector, frame, problem.recipe, jax.random.key(0))
+    inputs = (frame, problem.data, problem.validation, problem.settings, problem.recipe)
+    run = eqx.filter_jit(run_epochs)
+    waiting = state._replace(best=Best(vector, jnp.zeros(()), jnp.asarray(1)))
+    resting = state._replace(best=Best(vector, jnp.zeros(()), jnp.asarray(2)))
+    after, _ = run(jnp.asarray(1), waiting, *inputs)
+    assert int(after.epoch) == 1
+    assert not np.array_equal(after.parameters, vector)
+    still, _ = run(jnp.asarray(3), resting, *inputs)
+    assert_same(*(s._replace(key=jax.random.key_data(s.key)) for s in (still, resting)))
 
 
 def test_many_nets_stop_each_by_itself():

@@ -17,7 +17,9 @@ class Maximum(NamedTuple):
 
     `theta` are the weights; `residual` is the largest entry of $∂H/∂θ$ there, relative to the size of
     θ; `converged` says whether that is within the tolerance, and `unbounded`, where it was looked
-    into, whether H has no maximum at all.
+    into, whether H has no maximum at all. Where several starts were tried, `start` is the number of the
+    one that was taken for each neuron, and `maxima` the number of local maxima of different height
+    that all of them arrived at.
     """
 
     theta: PyTree[Array]
@@ -25,6 +27,17 @@ class Maximum(NamedTuple):
     residual: Float[Array, ""]
     iterations: Int[Array, ""]
     unbounded: Bool[Array, ""] | bool = False
+    start: Int[Array, " width"] | None = None
+    maxima: Int[Array, ""] | None = None
+
+
+class Survey(NamedTuple):
+    """A first guess of θ*, and, where several starts were tried, which was taken and how many local
+    maxima there are, as in [`shootax.maximisers.Maximum`][]."""
+
+    theta: PyTree[Array]
+    start: Int[Array, " width"] | None = None
+    maxima: Int[Array, ""] | None = None
 
 
 class AbstractMaximiser(eqx.Module):
@@ -84,6 +97,12 @@ class AbstractIterative(AbstractMaximiser):
         self, field: AbstractField, penalty: Penalty, q: PyTree[Array], p: PyTree[Array]
     ) -> PyTree[Array]:
         """A first guess of θ*, without one to start from and without a gradient."""
+
+    def survey(
+        self, field: AbstractField, penalty: Penalty, q: PyTree[Array], p: PyTree[Array]
+    ) -> Survey:
+        """The same, with what is known about the other maxima."""
+        return Survey(self.search(field, penalty, q, p))
 
     def draw(self, field: AbstractField, dtype: jnp.dtype) -> PyTree[Array]:
         """The weights that a search starts from."""

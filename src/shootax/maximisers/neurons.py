@@ -14,6 +14,7 @@ from shootax.fields import AbstractField, SingleHiddenLayer
 from shootax.maximisers.base import (
     AbstractIterative,
     Maximum,
+    Survey,
     default_tolerance,
     precision,
     reachable,
@@ -39,6 +40,10 @@ class Neurons(AbstractIterative):
     A maximum that vanishes on the way lets go of its neuron, which may take more than one evaluation
     to arrive at the next one; weights that are far from any maximum are NaN.
 
+    From one start the first search finds some local maximum, often not the highest one. With several
+    starts each neuron takes the highest of those that it arrives at, which makes H as large as it
+    can be. As neurons do not act on each other, they then tend to be the same one.
+
     !!! example
 
         ```python
@@ -56,6 +61,7 @@ class Neurons(AbstractIterative):
     max_iterations: int = eqx.field(static=True, default=50)
     spread: float = eqx.field(static=True, default=1.0)
     seed: int = eqx.field(static=True, default=0)
+    starts: int = eqx.field(static=True, default=1)
 
     def __check_init__(self):
         """**Arguments:**
@@ -64,8 +70,11 @@ class Neurons(AbstractIterative):
             allows.
         - `max_iterations`: of a warm-started solve; the first search may take three times as many.
         - `spread`, `seed`: the weights that the first search starts from are $N(0, spread^2)$.
+        - `starts`: from how many such weights it starts; the cost of the search is in proportion,
+            that of the solves along the path remains the same.
         """
         checks.positive_integer(self.max_iterations, "max_iterations")
+        checks.positive_integer(self.starts, "starts")
 
     @staticmethod
     def suits(field: AbstractField, penalty: Penalty) -> bool:
@@ -109,10 +118,41 @@ class Neurons(AbstractIterative):
     def search(
         self, field: AbstractField, penalty: Penalty, q: PyTree[Array], p: PyTree[Array]
     ) -> PyTree[Array]:
+        return self.survey(field, penalty, q, p).theta
+
+    def survey(
+        self, field: AbstractField, penalty: Penalty, q: PyTree[Array], p: PyTree[Array]
+    ) -> Survey:
         hill, tolerance = _hill(field, penalty, q, p), default_tolerance(self.tolerance, q)
-        start = incoming(self.draw(field, precision(q)))
-        u, _, _ = climb(hill, start, tolerance, 3 * self.max_iterations)
-        return hill.weights(u)
+        first = incoming(self.draw(field, precision(q)))
+        # The first start is that of a search from one alone.
+        key, shape = (
+            jax.random.fold_in(jax.random.key(self.seed), 1),
+            (self.starts - 1, *first.shape),
+        )
+        more = self.spread * jax.random.normal(key, shape, first.dtype)
+        # To `climb` the starts are so many more neurons.
+        tried = jnp.concatenate([first[None], more]).reshape(-1, first.shape[1])
+        u, _, _ = climb(hill, tried, tolerance, 3 * self.max_iterations)
+        if self.starts == 1:
+            return Survey(hill.weights(u))
+        heights, steepness = hill.height(u), jnp.max(jnp.abs(hill.slope(u)), axis=1)
+        arrived = steepness <= reachable(tolerance, q) * (1 + jnp.max(jnp.abs(u), axis=1))
+        maxima = _different(jnp.where(arrived, heights, jnp.nan))
+        known = jnp.where(jnp.isnan(heights), -jnp.inf, heights).reshape(self.starts, -1)
+        best = jnp.argmax(known, axis=0)
+        chosen = jnp.take_along_axis(u.reshape(-1, *first.shape), best[None, :, None], axis=0)[0]
+        return Survey(hill.weights(chosen), best, maxima)
+
+
+def _different(heights: Float[Array, " n"]) -> Int[Array, ""]:
+    """How many numbers there are that differ by more than rounding; NaN is none.
+
+    By their heights a maximum and its mirror image, the same neuron with an odd activation, are one.
+    """
+    ordered = jnp.sort(heights)  # NaN comes last
+    gap = jnp.diff(ordered) > jnp.finfo(heights.dtype).eps ** 0.5 * (1 + jnp.abs(ordered[1:]))
+    return jnp.sum(gap) + jnp.any(jnp.isfinite(heights)).astype(int)
 
 
 class Hill(NamedTuple):

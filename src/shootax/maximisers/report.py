@@ -33,6 +33,9 @@ def maximise(
     - `throw`: whether to raise an error, with advice, if H is unbounded or the solve did not
         converge. Otherwise look at `converged` and `unbounded` of the result.
 
+    Unless H is concave in θ, the maximum is a local one. [`shootax.Neurons`][] can try several starts;
+    then `start` of the result says which was taken, and `maxima` how many different ones there are.
+
     !!! example
 
         ```python
@@ -56,9 +59,10 @@ def maximise(
 def _maximise(field, penalty, q, p, maximiser) -> Maximum:
     if not isinstance(maximiser, AbstractIterative):
         return maximiser(field, penalty, q, p, None)
-    guess = maximiser.search(field, penalty, q, p)
+    guess, start, maxima = maximiser.survey(field, penalty, q, p)
     found = maximiser(field, penalty, q, p, guess)
-    return found._replace(unbounded=grows(field, penalty, q, p, guess))
+    unbounded = grows(field, penalty, q, p, guess)
+    return found._replace(unbounded=unbounded, start=start, maxima=maxima)
 
 
 def grows(
