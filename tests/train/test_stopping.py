@@ -8,6 +8,7 @@ import pytest
 
 import shootax as sx
 from cases import KEY, assert_same
+from shootax.train import AbstractSchedule
 from shootax.train.engine import make_problem
 from shootax.train.epoch import start, take_apart
 from shootax.train.loop import run_epochs
@@ -52,7 +53,7 @@ def test_the_best_is_told_by_the_held_out_loss_alone():
     assert_same(best.net, sx.fit(NET, X, Y, epochs=1, **options).net)
 
 
-class Echo(sx.AbstractSchedule):
+class Echo(AbstractSchedule):
     """A rate that is the loss of the last epoch, so that the history shows what a schedule sees."""
 
     def init(self):
