@@ -37,10 +37,10 @@ def test_the_best_epoch_is_kept_and_patience_ends():
 
 
 def test_without_held_out_samples_the_objective_is_watched():
-    fitted = sx.fit(NET, X, Y, epochs=40, patience=3, **{**OPTIONS, "learning_rate": 1.0})
+    fitted = sx.fit(NET, X, Y, epochs=40, patience=2, **{**OPTIONS, "learning_rate": 0.3})
     objective = fitted.history["objective"]
-    assert len(objective) == int(np.argmin(objective)) + 1 + 3
-    assert 4 < len(objective) < 40  # or nothing is tested here
+    assert len(objective) == int(np.argmin(objective)) + 1 + 2
+    assert 3 < len(objective) < 40  # or nothing is tested here
 
 
 def test_the_best_is_told_by_the_held_out_loss_alone():
