@@ -63,7 +63,7 @@ class ShootingRegressor(RegressorMixin, AbstractShooting):
         """Predictions, in the shape of the targets of `fit`."""
         check_is_fitted(self)
         X = validate_data(self, X, reset=False, dtype="numeric")
-        y = self._y.back(training.outputs(self.net_, self._x.forward(X)))
+        y = training.finite(self._y.back(training.outputs(self.net_, self._x.forward(X))))
         return y[:, 0] if self._flat else y
 
     def predict_frame(self, X: Any) -> Any:
