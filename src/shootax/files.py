@@ -66,19 +66,22 @@ def check_output(path: str | os.PathLike, inputs: Iterable[str | os.PathLike] = 
                 "for the output."
             )
     place = pathlib.Path(os.path.realpath(path))
-    if place.is_dir():
+    if os.path.isdir(place):
         raise ValueError(f"{path} is a folder. Give the name of a file.")
-    if not place.parent.is_dir():
+    if not os.path.isdir(place.parent):
         raise ValueError(f"There is no folder {place.parent} to write {path.name} to.")
-    if place.exists() and not place.is_file():
+    there = os.path.exists(place)
+    if there and not os.path.isfile(place):
         raise ValueError(f"{path} is not an ordinary file, so it cannot be replaced by one.")
-    if place.exists() and not os.access(place, os.W_OK):
+    if there and not os.access(place, os.W_OK):
         raise ValueError(f"{path} is write-protected. Choose another name for the output.")
     try:
+        with contextlib.suppress(FileNotFoundError):
+            os.lstat(place)  # tells of a name that no file can have
         os.unlink(_temporary(place))
     except OSError as error:
         raise ValueError(
-            f"The folder {place.parent} cannot be written to ({error.strerror})."
+            f"{path} cannot be written to the folder {place.parent} ({error.strerror})."
         ) from error
 
 

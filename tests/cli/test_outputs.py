@@ -97,7 +97,6 @@ def test_without_the_calls_that_only_linux_has(tmp_path):
     """As on macOS and Windows: no affinity, no locks, no folder of processes."""
     program = (
         "import os, sys\n"
-        "sys.platform = 'darwin'\n"
         "for name in ('sched_getaffinity', 'sched_setaffinity'): delattr(os, name)\n"
         "sys.modules['fcntl'] = None\n"
         "from shootax.machine import available_cores\n"

@@ -170,6 +170,7 @@ def export(
         from shootax.export.write import companions
         from shootax.files import check_output
 
+        check_output(out, inputs=[model])
         for path in companions(out, to):
             check_output(path, inputs=[model])
     command.run(model, to, out, input, steps)

@@ -1,5 +1,6 @@
 """Tables in files: read whatever their separator, and written whole or not at all."""
 
+import contextlib
 import csv
 import pathlib
 import re
@@ -55,12 +56,13 @@ def _read_csv(path: pathlib.Path) -> Frame:
     options: dict[str, Any] = {"sep": separator, "encoding": "utf-8-sig"}
     names = [name.strip() for name in _fields(first[0], separator)] if first else []
     _all_different([name for name in names if name])
-    table = pd.read_csv(path, **options)
-    if not isinstance(table.index, pd.RangeIndex):
+    if len(first) > 1 and len(_fields(first[1], separator)) > len(names):
+        # pandas would take the first entries for names of rows, and shift the others.
         raise ValueError(
-            f"the rows have more entries than there are column names ({len(table.columns)}); give "
-            "every column a name"
+            f"the rows have more entries than there are column names ({len(names)}); give every "
+            "column a name"
         )
+    table = pd.read_csv(path, **options)
     if separator == ";" and _has_decimal_commas(table):
         options["decimal"] = ","
         table = pd.read_csv(path, **options)
@@ -126,8 +128,10 @@ def _exact_integers(table: Frame, path: pathlib.Path, options: Mapping[str, Any]
     ]
     for name in lossy:
         text = pd.read_csv(path, **options, dtype={name: str})[name]
-        if text.dropna().map(lambda entry: bool(re.fullmatch(r"\s*-?\d{1,18}\s*", entry))).all():
-            table[name] = pd.array([pd.NA if pd.isna(v) else int(v) for v in text], dtype="Int64")
+        if text.dropna().map(lambda entry: bool(re.fullmatch(r"\s*-?\d+\s*", entry))).all():
+            with contextlib.suppress(OverflowError):  # no type holds them: they stay floats
+                whole = [pd.NA if pd.isna(v) else int(v) for v in text]
+                table[name] = pd.array(whole, dtype="Int64")
     return table
 
 

@@ -32,7 +32,7 @@ class Calendar(NamedTuple):
 
 
 def _year_share(times: Any) -> Any:
-    return (times.dayofyear - 1) / np.where(times.is_leap_year, 366, 365)
+    return (times.day_of_year - 1) / np.where(times.is_leap_year, 366, 365)
 
 
 def _day_share(times: Any) -> Any:
@@ -42,7 +42,7 @@ def _day_share(times: Any) -> Any:
 CIRCLES: dict[str, Callable[[Any], Any]] = {
     "month": lambda times: (times.month - 1) / 12,
     "day of year": _year_share,
-    "weekday": lambda times: times.weekday / 7,
+    "weekday": lambda times: times.day_of_week / 7,
     "hour": _day_share,
 }
 """What returns: the share of its circle that each moment has gone."""
@@ -56,7 +56,7 @@ def learn(values: Series) -> Calendar | None:
     """
     form = None
     if not _has_dates(values):
-        if not _is_text(values):
+        if not is_text(values):
             return None
         form = _format(values)
         if form is None:
@@ -124,7 +124,7 @@ def _read(values: Series, form: str) -> Series:
     return pd.to_datetime(values.astype("str"), format=form, utc=True, errors="coerce")
 
 
-def _is_text(values: Series) -> bool:
+def is_text(values: Series) -> bool:
     """Whether entries are text and not numbers in quotes: 20240131 is a number."""
     if pd.api.types.is_numeric_dtype(values) or isinstance(values.dtype, pd.CategoricalDtype):
         return False

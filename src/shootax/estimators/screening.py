@@ -63,7 +63,7 @@ def _useless(values: Series, place: int) -> str | None:
     if place == 0 and _is_unnamed(values.name) and _are_row_numbers(values):
         return "it holds row numbers and has no name"
     all_different = different == int(values.notna().sum()) >= FEWEST_IDENTIFIERS
-    if all_different and dates._is_text(values) and not _has_dates(values):
+    if all_different and dates.is_text(values) and not _has_dates(values):
         return "its text is different in every row"
     return None
 
