@@ -21,7 +21,7 @@ def encoded(frame, **options):
     return known, values
 
 
-DAYS = pd.date_range("2023-11-06 06:00", periods=40, freq="9h")  # a Monday
+DAYS = pd.date_range("2023-11-06 06:00", periods=80, freq="9h")  # from a Monday
 
 
 def test_dates_by_hand():
