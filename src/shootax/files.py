@@ -1,34 +1,136 @@
 """Files that are whole at any moment: written beside their place, then moved there in one go."""
 
 import contextlib
+import errno
 import json
 import os
 import pathlib
+import re
 import tempfile
-from collections.abc import Iterator
+import time
+from collections.abc import Iterable, Iterator
 from typing import Any
+
+STALE = 24 * 3600.0
+"""A temporary file that has not changed for so many seconds belongs to a writer that died."""
+
+_CANNOT_SYNC = {errno.EINVAL, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS}
 
 
 @contextlib.contextmanager
 def replaced(path: str | os.PathLike) -> Iterator[str]:
-    """A temporary file to write to, which takes the place of `path` when all went well."""
-    path = pathlib.Path(path)
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=path.name, suffix=".part")
-    os.close(handle)
+    """A temporary file to write to, which takes the place of `path` when all went well.
+
+    Its contents are on the disk before it gets the name, so that not even a loss of power leaves
+    half a file. A symbolic link stays one: the file that it points to is replaced. Several files
+    can be made to appear together by entering one of these for each in an `ExitStack`.
+    """
+    path = pathlib.Path(os.path.realpath(path))
+    _remove_stale(path)
+    temporary = _temporary(path)
     try:
         yield temporary
         os.chmod(temporary, 0o666 & ~_umask())  # as any new file; a temporary one is private
+        _sync_file(temporary)
         os.replace(temporary, path)
     except BaseException:
-        os.unlink(temporary)
+        pathlib.Path(temporary).unlink(missing_ok=True)
         raise
+    _sync_folder(path.parent)
 
 
 def write_json(path: str | os.PathLike, value: Any) -> None:
     """Writes `value` as JSON, whole or not at all."""
-    text = json.dumps(value, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+    write_text(path, json.dumps(value, indent=1, ensure_ascii=False, allow_nan=False) + "\n")
+
+
+def write_text(path: str | os.PathLike, text: str) -> None:
+    """Writes text in UTF-8, whole or not at all."""
     with replaced(path) as temporary:
         pathlib.Path(temporary).write_text(text, encoding="utf-8")
+
+
+def check_output(path: str | os.PathLike, inputs: Iterable[str | os.PathLike] = ()) -> None:
+    """Refuses, before the work, a place where the result could not be written after it.
+
+    **Arguments:**
+
+    - `path`: the file to be written. A file that is there already may be replaced.
+    - `inputs`: files that are read, none of which may be the same file under any name.
+    """
+    path = pathlib.Path(path)
+    for source in inputs:
+        if _same(path, source):
+            raise ValueError(
+                f"Writing {path} would overwrite {source} itself, which is read. Choose another name "
+                "for the output."
+            )
+    place = pathlib.Path(os.path.realpath(path))
+    if os.path.isdir(place):
+        raise ValueError(f"{path} is a folder. Give the name of a file.")
+    if not os.path.isdir(place.parent):
+        raise ValueError(f"There is no folder {place.parent} to write {path.name} to.")
+    there = os.path.exists(place)
+    if there and not os.path.isfile(place):
+        raise ValueError(f"{path} is not an ordinary file, so it cannot be replaced by one.")
+    if there and not os.access(place, os.W_OK):
+        raise ValueError(f"{path} is write-protected. Choose another name for the output.")
+    try:
+        with contextlib.suppress(FileNotFoundError):
+            os.lstat(place)  # tells of a name that no file can have
+        os.unlink(_temporary(place))
+    except OSError as error:
+        raise ValueError(
+            f"{path} cannot be written to the folder {place.parent} ({error.strerror})."
+        ) from error
+
+
+def _same(path: pathlib.Path, other: str | os.PathLike) -> bool:
+    """Whether both are one file: by name, through links, or in another spelling of the name."""
+    try:
+        return os.path.samefile(path, other)
+    except OSError:  # one of them does not exist yet
+        return os.path.realpath(path) == os.path.realpath(other)
+
+
+def _temporary(path: pathlib.Path) -> str:
+    """An empty file beside `path`, in the same file system, so that it can be moved in one go."""
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=_prefix(path), suffix=".part")
+    os.close(handle)
+    return name
+
+
+def _prefix(path: pathlib.Path) -> str:
+    return path.name[:60] + "."  # a long name still leaves room for the ending
+
+
+def _remove_stale(path: pathlib.Path) -> None:
+    pattern = re.compile(re.escape(_prefix(path)) + r"[a-z0-9_]{8}\.part")
+    with contextlib.suppress(OSError), os.scandir(path.parent) as entries:
+        for entry in entries:
+            if pattern.fullmatch(entry.name):
+                with contextlib.suppress(OSError):
+                    if time.time() - entry.stat().st_mtime > STALE:
+                        os.unlink(entry)
+
+
+def _sync_file(name: str) -> None:
+    with open(name, "r+b") as file:
+        try:
+            os.fsync(file.fileno())
+        except OSError as error:
+            if error.errno not in _CANNOT_SYNC:
+                raise  # the disk is full or broken: the old file must stay
+
+
+def _sync_folder(folder: pathlib.Path) -> None:
+    """So that the new name is on the disk, too. Windows cannot, and does not need it."""
+    with contextlib.suppress(OSError):
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
 
 
 def _umask() -> int:

@@ -13,7 +13,6 @@ import pytest
 import shootax as sx
 from cases import rewrite_header
 from shootax.cli import fit as fit_command
-from shootax.cli import main
 from shootax.estimators import ShootingClassifier, ShootingRegressor, columns, saving
 
 pytestmark = pytest.mark.usefixtures("standard_promotion")
@@ -43,24 +42,6 @@ def here(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     table().to_csv("data.csv", index=False)
     return tmp_path
-
-
-def run(monkeypatch, capsys, *arguments):
-    """The command in this process: its exit code or message, and what it printed."""
-    monkeypatch.setattr(sys, "argv", ["shootax", *map(str, arguments)])
-    monkeypatch.setattr(sx, "use_compilation_cache", lambda: None)
-    code = 0
-    try:
-        main()
-    except SystemExit as end:
-        code = end.code
-    printed = capsys.readouterr()
-    return code, printed.out, printed.err
-
-
-@pytest.fixture
-def shootax(monkeypatch, capsys):
-    return lambda *arguments: run(monkeypatch, capsys, *arguments)
 
 
 @pytest.mark.slow
@@ -138,7 +119,24 @@ WRONG = {
     "an empty column": ("x,z,y\n1,,2\n2,,3\n", ("--target", "y"), "'z' is empty. Leave it out: --ig"),
     "infinity": ("x,y\n1,2\ninf,3\n", ("--target", "y"), "'x' has infinity in row 2"),
     "names of rows": ("x,y\n" + "".join(f"n{i},{i}\n" for i in range(60)), ("--target", "y"),
-                      "60 different entries, such as 'n0'; at most 50"),
+                      "no columns left to predict 'y' from: 'x' is left out: its text is different"),
+    "too many names": ("x,y\n" + "".join(f"n{i % 60},{i}\n" for i in range(90)), ("--target", "y"),
+                       "60 different entries, such as 'n0'; at most 50"),
+    "an infinite target": ("x,y\n1,2\n2,inf\n", ("--target", "y"), "'y' has infinity in row 2"),
+    "same names": ("x,x,y\n1,2,3\n2,3,4\n", ("--target", "y"), "several columns are called 'x'"),
+    "entries without a name": ("x,y\n1,2,3\n4,5,6\n", ("--target", "y"), "more entries than there"),
+    "several mistakes": (
+        "a,b,c,y\n1,,inf,2\n2,,3,3\nno,,4,x\n3,,5,4\n", ("--target", "y"),
+        "Column 'y' should hold numbers, but row 3 has 'x'. Correct it, or leave it empty if it is "
+        "not known; when fitting, --categorical y makes the column one of categories; Column 'a' "
+        "should hold numbers, but row 3 has 'no'"),
+    "several names": (None, ("--target", "cost", "--ignore", "x", "--keep", "w"), "no column 'cost' "
+                      "for --target in data.csv, nor 'x' to --ignore, nor 'w' to --keep; the table"),
+    "kept and left out": (None, ("--target", "price", "--ignore", "age", "--keep", "age"), "'age' is "
+                          "given to --ignore and also to --keep"),
+    "days or months": ("d,y\n01/02/2024,1\n03/04/2024,2\n", ("--target", "y"), "do not tell the day"),
+    "a bad date": ("d,y\n2024-01-02,1\n2024-13-02,2\n2024-01-04,3\n", ("--target", "y"),
+                   "should hold dates, but row 2 has '2024-13-02'"),
     "one row": ("x,y\n1,2\n", ("--target", "y"), "n_samples = 1"),
     "an unknown task": ("x,y\n1,2\n", ("--target", "y", "--task", "magic"), "--task must be one of"),
 }  # fmt: skip

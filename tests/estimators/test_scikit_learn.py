@@ -45,11 +45,26 @@ def test_check_estimator_at_defaults(kind):
 
 
 def test_pipeline_and_grid_search():
-    pipeline = make_pipeline(PolynomialFeatures(2), ShootingRegressor(**SMALL, max_iter=10))
-    grid = {"shootingregressor__penalty_weight": [0.0, 1.0]}
-    search = GridSearchCV(pipeline, grid, cv=2, error_score="raise").fit(X, Y)
-    assert search.best_params_["shootingregressor__penalty_weight"] in (0.0, 1.0)
-    assert np.isfinite(search.cv_results_["mean_test_score"]).all()
+    """A product of columns: the search finds out that squares are needed and a rate above zero."""
+    product = X[:, 0] * X[:, 1]
+    pipeline = make_pipeline(
+        PolynomialFeatures(1), ShootingRegressor(**SMALL, max_iter=60, weight_decay=0.0)
+    )
+    grid = {
+        "polynomialfeatures__degree": [1, 2],
+        "shootingregressor__learning_rate": [1e-6, 0.03],
+    }
+    search = GridSearchCV(pipeline, grid, cv=2, error_score="raise").fit(X, product)
+    assert list(search.best_params_.values()) == [2, 0.03]
+    scores = search.cv_results_["mean_test_score"]
+    assert search.best_score_ == scores.max() > 0.5
+    assert np.sort(scores)[-2] < search.best_score_ - 0.2
+    best = search.best_estimator_[-1]
+    assert best.get_params()["learning_rate"] == 0.03
+    assert search.score(X, product) == search.best_estimator_.score(X, product)
+    np.testing.assert_array_equal(
+        search.predict(X), best.predict(PolynomialFeatures(2).fit_transform(X))
+    )
 
 
 @pytest.mark.slow

@@ -1,6 +1,8 @@
 """The command `shootax`."""
 
 import sys
+import warnings
+from typing import Any
 
 
 def main() -> None:
@@ -11,9 +13,18 @@ def main() -> None:
         sys.exit(
             f"The command line needs more packages ({error}): pip install 'shootax[cli,plots]'"
         )
+    shown = warnings.formatwarning
+    warnings.formatwarning = _one_line
     try:
         app()
     except ImportError as error:
         sys.exit(f"This command needs more packages ({error}): pip install 'shootax[cli,tables]'")
     except (ValueError, RuntimeError, OSError) as error:
         sys.exit(f"shootax: {error}")
+    finally:
+        warnings.formatwarning = shown
+
+
+def _one_line(message: Warning | str, *_: Any, **__: Any) -> str:
+    """For people at a terminal, who have no use for the line of the program that warns."""
+    return f"shootax: warning: {message}\n"

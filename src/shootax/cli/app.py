@@ -166,6 +166,13 @@ def export(
     """Write a model for another program, with its weights worked out: no JAX is needed to run it."""
     from shootax.cli import export as command
 
+    if out is not None:
+        from shootax.export.write import companions
+        from shootax.files import check_output
+
+        check_output(out, inputs=[model])
+        for path in companions(out, to):
+            check_output(path, inputs=[model])
     command.run(model, to, out, input, steps)
 
 
@@ -192,7 +199,9 @@ def compress(
 
 @app.command()
 def fit(
-    data: Annotated[pathlib.Path, typer.Argument(help="A table, CSV or Parquet.")],
+    data: Annotated[
+        pathlib.Path, typer.Argument(help="A table: CSV (`,`, `;` or tab) or Parquet.")
+    ],
     target: Annotated[str, typer.Option(help="The column to predict.")],
     out: Annotated[pathlib.Path, typer.Option(help="File for the model.")] = pathlib.Path(
         "model.safetensors"
@@ -206,13 +215,21 @@ def fit(
     categorical: Annotated[
         list[str] | None, typer.Option(help="A column of numbers that are names; again for more.")
     ] = None,
+    keep: Annotated[
+        list[str] | None,
+        typer.Option(help="A column to use although it looks useless, such as row numbers; again."),
+    ] = None,
     weight: Annotated[str | None, typer.Option(help="The column with weights of rows.")] = None,
     particles: Annotated[int | None, typer.Option(help="Particles.", min=1)] = None,
     penalty_weight: Annotated[float | None, typer.Option(help="Of ∫R dt.", min=0)] = None,
     epochs: Annotated[int | None, typer.Option(help="At most so many epochs.", min=1)] = None,
     seed: Annotated[int, typer.Option(help="Seed of start, split and batches.")] = 0,
 ) -> None:
-    """Fit a model to a table. Rows with missing inputs are used; text columns are categories."""
+    """Fit a model to a table. Rows with missing inputs are used; text columns are categories.
+
+    Dates become features of the calendar. Row numbers without a name, text that is different in
+    every row and columns with one value are left out, which is said; --keep uses them.
+    """
     from shootax.cli import fit as command
 
     chosen = {"particles": particles, "penalty_weight": penalty_weight, "max_iter": epochs}
@@ -224,6 +241,7 @@ def fit(
         task=task,
         ignore=ignore or [],
         categorical=categorical or [],
+        keep=keep or [],
         weight=weight,
         options={**options, "random_state": seed},
     )
@@ -234,7 +252,8 @@ def predict(
     model: Annotated[pathlib.Path, typer.Argument(help="A file written by `shootax fit`.")],
     data: Annotated[pathlib.Path, typer.Argument(help="A table with the same columns.")],
     out: Annotated[
-        pathlib.Path | None, typer.Option(help="File for the predictions, CSV or Parquet.")
+        pathlib.Path | None,
+        typer.Option(help="File for the predictions: .csv, .csv.gz, .tsv or .parquet."),
     ] = None,
     keep: Annotated[bool, typer.Option(help="Put them beside the columns of the table.")] = False,
 ) -> None:

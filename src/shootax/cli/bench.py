@@ -16,6 +16,7 @@ from shootax.bench import threads
 from shootax.bench.cases import CASES
 from shootax.bench.render import markdown
 from shootax.bench.settings import PARTS, Settings, names
+from shootax.files import check_output, write_text
 
 
 def run(runs: list[Settings], out: pathlib.Path | None) -> None:
@@ -23,6 +24,7 @@ def run(runs: list[Settings], out: pathlib.Path | None) -> None:
     console = Console()
     if out is not None:
         out.parent.mkdir(parents=True, exist_ok=True)
+        check_output(out)
     results: list[dict[str, Any]] = []
     for settings in runs:
         named = "one thread" if settings.threads == 1 else f"{settings.threads} threads"
@@ -39,7 +41,7 @@ def run(runs: list[Settings], out: pathlib.Path | None) -> None:
                     results.append(entry)
                     console.print(_line(entry), highlight=False)
                     if out is not None:
-                        _write(out, results)
+                        write_text(out, json.dumps(results, indent=1, ensure_ascii=False) + "\n")
         for table in _tables(mine):
             console.print(table)
     if out is not None:
@@ -64,7 +66,7 @@ def planned(
 def show_markdown(path: pathlib.Path) -> None:
     """Prints the tables of a results file as Markdown."""
     try:
-        rows = json.loads(path.read_text())
+        rows = json.loads(path.read_text(encoding="utf-8"))
     except json.JSONDecodeError as error:
         raise ValueError(f"{path} is not a file of results: {error}.") from error
     if not isinstance(rows, list) or not all(isinstance(r, dict) and "part" in r for r in rows):
@@ -95,13 +97,6 @@ def measured(settings: Settings) -> Iterator[dict[str, Any]]:
         if process.poll() is None:
             process.terminate()
             process.wait()
-
-
-def _write(path: pathlib.Path, results: list[dict[str, Any]]) -> None:
-    """Replaces the file in one go, so that it is whole at any time."""
-    part = path.with_name(path.name + ".part")
-    part.write_text(json.dumps(results, indent=1, ensure_ascii=False) + "\n")
-    part.replace(path)
 
 
 def _line(entry: dict[str, Any]) -> str:

@@ -9,6 +9,7 @@ from rich.console import Console
 from rich.table import Table
 
 import shootax as sx
+from shootax.files import check_output
 
 
 def run(
@@ -22,11 +23,11 @@ def run(
     as_json: bool,
 ) -> None:
     """Prints the curve of error against particles and writes the net that was found."""
+    if out is not None:
+        check_output(out, inputs=[model])
     net = sx.load(model)
     if not isinstance(net, sx.Net):
         raise ValueError(f"{model} holds a {type(net).__name__}; compress takes a single Net.")
-    if out is not None and out.resolve() == model.resolve():
-        raise ValueError(f"The result would overwrite {model} itself. Give another name by --out.")
     found = sx.compress(
         net,
         tolerance=tolerance,

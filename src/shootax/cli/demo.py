@@ -13,6 +13,7 @@ from rich.table import Table
 
 import shootax as sx
 from shootax.data import quadratic_like, sample_function
+from shootax.files import write_text
 from shootax.plots import fit_figure, save_figure
 
 INFLATION, PARTICLES = 16, 15
@@ -53,7 +54,7 @@ def run(out: pathlib.Path, epochs: int, seed: int) -> None:
         results[-1]["seconds"] = fitted.seconds
         console.print(f"  {name}: test MSE {error:.5f} after {fitted.seconds:.0f} s")
         sx.save(out / f"{name}.safetensors", fitted.net, record={"epochs": epochs, "seed": seed})
-        (out / "results.json").write_text(json.dumps(results, indent=1))
+        write_text(out / "results.json", json.dumps(results, indent=1))
     console.print(_table(results))
     figure = fit_figure(nets, grid, truth, "x² + 3/(1 + x²): fits, and the way there along depth")
     paths = save_figure(figure, out, "fits")

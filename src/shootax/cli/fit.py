@@ -1,6 +1,8 @@
 """A model of a table."""
 
 import pathlib
+import sys
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -8,8 +10,9 @@ import pandas as pd
 from rich.console import Console
 
 from shootax.cli import tables
-from shootax.estimators import ShootingClassifier, ShootingRegressor, columns
-from shootax.estimators.columns import Series
+from shootax.estimators import ShootingClassifier, ShootingRegressor, columns, screening
+from shootax.estimators.columns import Frame, Problems, Series
+from shootax.files import check_output
 
 TASKS = ("auto", "regression", "classification")
 
@@ -23,27 +26,28 @@ def run(
     ignore: list[str],
     categorical: list[str],
     weight: str | None,
+    keep: Sequence[str] = (),
     options: dict[str, Any],
 ) -> None:
     """Reads the table, fits, writes the model, and says how it went."""
     if task not in TASKS:
         raise ValueError(f"--task must be one of {', '.join(TASKS)}, got {task!r}.")
-    tables.writable(out)
+    check_output(out, inputs=[data])
     table = tables.read(data)
-    tables.needed(table, [target], f"for --target in {data}")
-    tables.needed(table, ignore, "to --ignore")
-    tables.needed(table, categorical, "for --categorical")
-    y = _target(table[target])
+    others = [] if weight is None else [weight]
+    tables.needed(
+        table,
+        {
+            f"for --target in {data}": [target],
+            "to --ignore": ignore,
+            "for --categorical": categorical,
+            "to --keep": keep,
+            "for --weight": others,
+        },
+    )
+    _no_contradiction(target, ignore, categorical, keep, others)
+    y, weights, known, x = _numbers(table, target, ignore, categorical, keep, weight)
     classes = task == "classification" or (task == "auto" and not _is_numeric(y))
-    weights = None
-    if weight is not None:
-        tables.needed(table, [weight], "for --weight")
-        weights = _weights(table[weight])
-    inputs = table.drop(columns=[target, *ignore, *([] if weight is None else [weight])])
-    if inputs.shape[1] == 0:
-        raise ValueError(f"{data} has no columns left to predict {target!r} from.")
-    known = columns.learn(inputs, categorical)
-    x, _ = columns.encode(inputs, known)
     estimator: Any
     if classes:
         labels = y.map(str) if not _is_numeric(y) else y
@@ -55,12 +59,57 @@ def run(
         estimator = ShootingClassifier(**options)
         y = labels
     else:
-        if not _is_numeric(y):
-            y = pd.Series(columns.numbers_of(y), name=target)
+        y = pd.Series(columns.numbers_of(y), name=target)
         estimator = ShootingRegressor(**options)
     estimator.fit(x, y, sample_weight=weights)
     estimator.save(out, record={"table": {"target": target, "columns": columns.to_json(known)}})
     _report(Console(), estimator, x, y, target, known, out, task)
+
+
+def _numbers(
+    table: Frame,
+    target: str,
+    ignore: list[str],
+    categorical: list[str],
+    keep: Sequence[str],
+    weight: str | None,
+) -> tuple[Series, np.ndarray | None, list[columns.Column], np.ndarray]:
+    """Target, weights, columns and inputs. All that is wrong with any column is told at once."""
+    problems = Problems()
+    y, weights, known, x = None, None, [], np.empty((0, 0))
+    with problems:
+        y = _target(table[target])
+    if weight is not None:
+        with problems:
+            weights = _weights(table[weight])
+    inputs = table.drop(columns=[target, *ignore, *([] if weight is None else [weight])])
+    screened = screening.screen(inputs, keep, categorical)
+    if not screened.used:
+        why = f": {'; '.join(screened.notes)}" if screened.notes else ""
+        problems.found.append(f"The table has no columns left to predict {target!r} from{why}")
+    with problems:
+        known = columns.learn(inputs[screened.used], categorical, keep)
+        if not problems.found:
+            x, _ = columns.encode(inputs, known)
+    problems.tell()
+    read = [f"{column.name!r} is read as dates" for column in known if column.kind == "date"]
+    if screened.notes or read:
+        print(f"shootax: note: columns: {'; '.join(screened.notes + read)}.", file=sys.stderr)
+    return y, weights, known, x
+
+
+def _no_contradiction(
+    target: str, ignore: list[str], categorical: list[str], keep: Sequence[str], weight: list[str]
+) -> None:
+    for name in {*categorical, *keep}:
+        if name in ignore or name == target or name in weight:
+            use = "--ignore" if name in ignore else "--target" if name == target else "--weight"
+            raise ValueError(
+                f"Column {name!r} is given to {use} and also to --keep or --categorical, which are "
+                "for inputs. Give it to one of them."
+            )
+    if target in ignore or target in weight:
+        raise ValueError(f"The target {target!r} cannot be left out or be the weights, too.")
 
 
 def _report(
@@ -90,11 +139,21 @@ def _report(
     measure = "accuracy" if classes else "R²"
     console.print(
         f"{estimator.n_iter_} epochs, {estimator.seconds_:.1f} s, {estimator.n_parameters_} "
-        f"parameters; {measure} on the rows it was fitted with {estimator.score(x, y):.3f}.",
+        f"parameters; {measure} on the rows it was fitted with {_score(estimator, x, y):.3f}.",
         markup=False,
         highlight=False,
     )
     console.print(f"Written: {out}", markup=False, highlight=False, soft_wrap=True)
+
+
+def _score(estimator: Any, x: np.ndarray, y: Series) -> float:
+    """Accuracy, or R², which has no unit: so the squares of large targets need not overflow."""
+    if isinstance(estimator, ShootingClassifier):
+        return estimator.score(x, y)
+    from sklearn.metrics import r2_score
+
+    largest = max(float(np.abs(y).max()), np.finfo(np.float64).tiny)
+    return float(r2_score(y / largest, estimator.predict(x) / largest))
 
 
 def _is_numeric(y: Series) -> bool:
@@ -109,8 +168,14 @@ def _target(y: Series) -> Series:
             f"The target {y.name!r} is missing in {int(lost.sum())} of {len(y)} rows, the first of "
             f"them row {row + 1}. Remove those rows: there is nothing to learn from them."
         )
-    if columns.is_categorical(y) or _is_numeric(y):
+    if pd.api.types.is_datetime64_any_dtype(y):
+        raise ValueError(
+            f"The target {y.name!r} holds dates. Make it a number, such as days from a first date"
+        )
+    if columns.is_categorical(y):
         return y
+    if pd.api.types.is_integer_dtype(y):
+        return y  # as classes, whole numbers stay what they are
     return pd.Series(columns.numbers_of(y), name=y.name)
 
 

@@ -2,16 +2,21 @@
 
 import pathlib
 import sys
+from typing import Any
+
+import numpy as np
 
 import shootax as sx
 from shootax.cli import tables
-from shootax.estimators import ShootingClassifier, ShootingRegressor, columns, saving
+from shootax.estimators import ShootingClassifier, ShootingRegressor, columns, saving, training
+from shootax.files import check_output
 
 
 def run(model: pathlib.Path, data: pathlib.Path, out: pathlib.Path | None, keep: bool) -> None:
     """Writes predictions to `out`, or prints them as CSV."""
     if out is not None:
-        tables.writable(out)
+        check_output(out, inputs=[model, data])
+        tables.check_format(out)
     estimator = saving.load(model, ShootingRegressor, ShootingClassifier)
     about = sx.load_record(model).get("table")
     if about is None:
@@ -20,9 +25,11 @@ def run(model: pathlib.Path, data: pathlib.Path, out: pathlib.Path | None, keep:
             f"Use {type(estimator).__name__}.load in Python."
         )
     table = tables.read(data)
-    x, notes = columns.encode(table, columns.from_json(about["columns"]))
+    known = columns.from_json(about["columns"])
+    x, notes = columns.encode(table, known)
     for note in notes:
         print(f"shootax: note: {note}.", file=sys.stderr)
+    _refuse_too_large(estimator, x, known)
     predictions = estimator.predict_frame(x)
     predictions.columns = [
         f"predicted {name}" if name in table.columns and keep else name
@@ -35,3 +42,14 @@ def run(model: pathlib.Path, data: pathlib.Path, out: pathlib.Path | None, keep:
     else:
         tables.write(predictions, out)
         print(f"Written: {out}")
+
+
+def _refuse_too_large(estimator: Any, x: np.ndarray, known: list[columns.Column]) -> None:
+    """Says in which column of the table a number is too large; the estimator knows places alone."""
+    far = training.first_too_large(estimator._x.forward(x))
+    if far is not None:
+        names = [column.name for column in known for _ in range(column.width)]
+        raise ValueError(
+            f"Column {names[far[1]]!r} has {x[far]:g} in row {far[0] + 1}, which is too far from what "
+            "the model was fitted with to compute with it. Correct it, or leave it empty."
+        )

@@ -1,6 +1,5 @@
 """The experiments of the paper, from one command."""
 
-import os
 import pathlib
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -13,6 +12,7 @@ from rich.table import Table
 from shootax import checks
 from shootax.experiments import EXPERIMENTS
 from shootax.experiments.settings import PRESETS, make_settings
+from shootax.machine import available_cores
 from shootax.sweeps import planned, run_sweep
 from shootax.sweeps.display import duration
 
@@ -46,7 +46,7 @@ def run(
     console = Console()
     runs = sum(len(group.seeds) for group in planned(experiment, settings))
     console.print(f"{name}, {preset}: {runs} runs in {out}", highlight=False)
-    results = run_sweep(experiment, settings, out, jobs=jobs or _cores(), console=console)
+    results = run_sweep(experiment, settings, out, jobs=jobs or available_cores(), console=console)
     console.print(summary_table(results))
     spent = sum(result.get("processor_seconds") or 0 for result in results)
     console.print(f"Training took {duration(spent)} of processor time.", highlight=False)
@@ -117,7 +117,3 @@ def _listed(text: str | None, kind: Callable[[str], Any], option: str) -> list[A
         raise ValueError(
             f"{option} must be whole numbers separated by commas, got {text!r}."
         ) from None
-
-
-def _cores() -> int:
-    return len(os.sched_getaffinity(0)) if os.name == "posix" else os.cpu_count() or 1

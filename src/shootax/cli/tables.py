@@ -1,67 +1,176 @@
-"""Tables in files, and results that replace a file only when they are whole."""
+"""Tables in files: read whatever their separator, and written whole or not at all."""
 
-import os
+import contextlib
+import csv
 import pathlib
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pandas as pd
 
 from shootax.estimators.columns import Frame
+from shootax.files import replaced
+
+SEPARATORS = (",", ";", "\t")
+ENDINGS = (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".parquet", ".pq")
+OTHER = (".xlsx", ".xls", ".xlsm", ".ods", ".json", ".jsonl", ".feather", ".arrow", ".orc", ".pkl")
 
 
 def read(path: pathlib.Path) -> Frame:
-    """A table from a `.csv` file (`.tsv`, or compressed, too) or a `.parquet` file."""
+    """A table from a CSV file, compressed or not, or a `.parquet` file.
+
+    The separator of CSV is recognised: a comma, a semicolon (then numbers may have a decimal comma)
+    or a tab.
+    """
     if not path.is_file():
         raise ValueError(f"There is no file {path}.")
+    if path.suffix.lower() in OTHER:
+        raise ValueError(f"{path} is of a kind that cannot be read. Save it as CSV or Parquet.")
     try:
-        if path.suffix in (".parquet", ".pq"):
-            table = pd.read_parquet(path)
-        else:
-            separator = "\t" if ".tsv" in path.suffixes else ","
-            table = pd.read_csv(path, sep=separator)
+        reader = _read_parquet if path.suffix.lower() in (".parquet", ".pq") else _read_csv
+        table = reader(path)
     except (ValueError, OSError, pd.errors.ParserError, pd.errors.EmptyDataError) as error:
         raise ValueError(
-            f"{path} cannot be read as a table: {str(error).strip()}. Expected CSV with a line of "
-            "column names, or Parquet."
+            f"{path} cannot be read as a table: {str(error).strip().rstrip('.')}. Expected CSV with "
+            "a line of column names, or Parquet."
         ) from error
     if len(table) == 0:
         raise ValueError(f"{path} has no rows below its column names.")
-    table.columns = [str(name) for name in table.columns]
     return table
+
+
+def _read_parquet(path: pathlib.Path) -> Frame:
+    table = pd.read_parquet(path)
+    named = [name is not None for name in table.index.names]
+    table = table.reset_index(drop=not all(named))  # an index with a name is a column
+    table.columns = [str(name) for name in table.columns]
+    _all_different(list(table.columns))
+    return table
+
+
+def _read_csv(path: pathlib.Path) -> Frame:
+    first = _first_lines(path)
+    separator = _separator(first)
+    options: dict[str, Any] = {"sep": separator, "encoding": "utf-8-sig"}
+    names = [name.strip() for name in _fields(first[0], separator)] if first else []
+    _all_different([name for name in names if name])
+    if len(first) > 1 and len(_fields(first[1], separator)) > len(names):
+        # pandas would take the first entries for names of rows, and shift the others.
+        raise ValueError(
+            f"the rows have more entries than there are column names ({len(names)}); give every "
+            "column a name"
+        )
+    table = pd.read_csv(path, **options)
+    if separator == ";" and _has_decimal_commas(table):
+        options["decimal"] = ","
+        table = pd.read_csv(path, **options)
+    return _exact_integers(table, path, options)
+
+
+def _first_lines(path: pathlib.Path) -> list[str]:
+    """The first two lines as they are, through any compression."""
+    lines = pd.read_csv(
+        path,
+        sep="\x1f",  # a character that no table has, so that a line is one entry
+        header=None,
+        nrows=2,
+        dtype=str,
+        quoting=csv.QUOTE_NONE,
+        keep_default_na=False,
+        encoding="utf-8-sig",
+    )
+    return [str(line) for line in lines[0]]
+
+
+def _fields(line: str, separator: str) -> list[str]:
+    return next(csv.reader([line], delimiter=separator), [])
+
+
+def _separator(lines: Sequence[str]) -> str:
+    """The one that splits the line of names into most, and the next line into as many if it can."""
+
+    def rank(separator: str) -> tuple[bool, int]:
+        counts = [len(_fields(line, separator)) for line in lines]
+        return min(counts) > 1 and len(set(counts)) == 1, counts[0]
+
+    return max(SEPARATORS, key=rank) if lines else ","
+
+
+def _all_different(names: Sequence[str]) -> None:
+    repeated = [name for name, count in Counter(names).items() if count > 1]
+    if repeated:
+        raise ValueError(
+            f"several columns are called {', '.join(map(repr, repeated))}; give each its own name"
+        )
+
+
+def _has_decimal_commas(table: Frame) -> bool:
+    number = re.compile(r"\s*[+-]?\d*,\d+([eE][+-]?\d+)?\s*|\s*[+-]?\d+\s*")
+    for name in table.columns:
+        if not pd.api.types.is_numeric_dtype(table[name]):
+            some = table[name].dropna().iloc[:100].map(str)
+            if len(some) and some.map(lambda entry: bool(number.fullmatch(entry))).all():
+                return True
+    return False
+
+
+def _exact_integers(table: Frame, path: pathlib.Path, options: Mapping[str, Any]) -> Frame:
+    """Large whole numbers as they are in the file: beside holes they are read as floats."""
+    lossy = [
+        name
+        for name in table.columns
+        if table[name].dtype == "float64"
+        and table[name].isna().any()
+        and table[name].abs().max() >= 2**53
+        and (table[name].dropna() % 1 == 0).all()
+    ]
+    for name in lossy:
+        text = pd.read_csv(path, **options, dtype={name: str})[name]
+        if text.dropna().map(lambda entry: bool(re.fullmatch(r"\s*-?\d+\s*", entry))).all():
+            with contextlib.suppress(OverflowError):  # no type holds them: they stay floats
+                whole = [pd.NA if pd.isna(v) else int(v) for v in text]
+                table[name] = pd.array(whole, dtype="Int64")
+    return table
+
+
+def check_format(path: pathlib.Path) -> None:
+    """Refuses a name whose ending promises a format that is not written."""
+    if not path.name.lower().endswith(ENDINGS):
+        raise ValueError(
+            f"{path} has an ending that tables are not written with. Choose one of: "
+            f"{', '.join(ENDINGS)}."
+        )
 
 
 def write(table: Frame, path: pathlib.Path) -> None:
     """Writes by the ending of the name. The old file stays until the new one is whole."""
-    part = path.with_name(path.name + ".part")
-    try:
-        if path.suffix in (".parquet", ".pq"):
-            table.to_parquet(part, index=False)
-        else:
-            table.to_csv(part, index=False, sep="\t" if ".tsv" in path.suffixes else ",")
-        os.replace(part, path)
-    finally:
-        part.unlink(missing_ok=True)
+    check_format(path)
+    name = path.name.lower()
+    with replaced(path) as temporary:
+        if name.endswith((".parquet", ".pq")):
+            table.to_parquet(temporary, index=False)
+            return
+        separator = "\t" if ".tsv" in name else ","
+        # Without a time inside, equal tables make equal files.
+        compression: Any = {"method": "gzip", "mtime": 0} if name.endswith(".gz") else None
+        table.to_csv(temporary, index=False, sep=separator, compression=compression)
 
 
-def writable(path: pathlib.Path) -> None:
-    """Refuses, before the work, a place where the result could not be written after it."""
-    folder = path.absolute().parent
-    if path.is_dir():
-        raise ValueError(f"{path} is a folder. Give the name of a file.")
-    if not folder.is_dir():
-        raise ValueError(f"There is no folder {folder} to write {path.name} to.")
-    if not os.access(folder, os.W_OK):
-        raise ValueError(f"The folder {folder} cannot be written to.")
-
-
-def needed(table: Frame, names: list[str], what: str) -> None:
-    """Refuses names that are no columns."""
-    for name in names:
-        if name not in table.columns:
-            raise ValueError(
-                f"There is no column {name!r} {what}; the table has: "
-                f"{', '.join(map(repr, table.columns))}."
-            )
+def needed(table: Frame, names: Mapping[str, Sequence[str]]) -> None:
+    """Refuses names that are no columns, all in one message; the keys say what they are for."""
+    absent = [
+        f"{name!r} {what}"
+        for what, wanted in names.items()
+        for name in wanted
+        if name not in table.columns
+    ]
+    if absent:
+        raise ValueError(
+            f"There is no column {', nor '.join(absent)}; the table has: "
+            f"{', '.join(map(repr, table.columns))}."
+        )
 
 
 def show(value: Any) -> str:

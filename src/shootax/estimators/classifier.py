@@ -9,7 +9,6 @@ from sklearn.utils.validation import (
     _check_sample_weight,
     check_is_fitted,
     column_or_1d,
-    validate_data,
 )
 
 from shootax.estimators import frames, saving, training
@@ -47,7 +46,7 @@ class ShootingClassifier(ClassifierMixin, AbstractShooting):
         as two rows.
         """
         names = frames.target_names(y)
-        X, y = validate_data(self, X, y, dtype="numeric")
+        X, y = frames.validated(self, X, y, dtype="numeric")
         y = column_or_1d(y, warn=True)
         check_classification_targets(y)
         weight = frames.checked_weight(_check_sample_weight(sample_weight, X, dtype=np.float64))
@@ -72,7 +71,7 @@ class ShootingClassifier(ClassifierMixin, AbstractShooting):
     def predict_log_proba(self, X: Any) -> np.ndarray:
         """Logarithms of the probabilities of `classes_`, `(rows, classes)`."""
         check_is_fitted(self)
-        X = validate_data(self, X, reset=False, dtype="numeric")
+        X = frames.validated(self, X, reset=False, dtype="numeric")
         return _log_softmax(training.outputs(self.net_, self._x.forward(X)))
 
     def predict_proba(self, X: Any) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""Columns of a table as numbers: numeric and categorical ones, with entries that are missing."""
+"""Columns of a table as numbers: numbers, categories and dates, with entries that are missing."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple, TypeAlias
@@ -6,7 +6,9 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 import pandas as pd
 
-MOST_LEVELS = 50
+from shootax.estimators import dates
+
+MOST_LEVELS, MOST_LEVELS_KEPT = 50, 1000
 
 # The types that pandas itself declares say less than they ask for.
 Frame: TypeAlias = Any
@@ -16,35 +18,86 @@ Series: TypeAlias = Any
 class Column(NamedTuple):
     """One column of a table, as it was when a model was fitted.
 
-    A numeric column has no `levels`; its missing entries become `mean`. A column whose entries can
-    be missing has one more number, which says so.
+    A numeric column has no `levels`; its missing entries become `mean`. From whole numbers that are
+    too large for a float `offset` is subtracted first, so that what tells them apart is not lost. A
+    column of dates has a `calendar`. A column whose entries can be missing has one more number,
+    which says so.
     """
 
     name: str
     levels: list[str] | None
     mean: float | None
     missing: bool
+    offset: int = 0
+    calendar: dates.Calendar | None = None
+
+    @property
+    def kind(self) -> str:
+        """`"date"`, `"number"` or `"category"`."""
+        if self.calendar is not None:
+            return "date"
+        return "number" if self.levels is None else "category"
 
     @property
     def width(self) -> int:
         """How many numbers it becomes."""
+        if self.calendar is not None:
+            return self.calendar.width + self.missing
         return (1 if self.levels is None else len(self.levels)) + self.missing
 
 
-def learn(frame: Frame, categorical: Sequence[str] = ()) -> list[Column]:
-    """What the columns of a table are. Text, truth values and those named are categorical."""
-    columns = []
+class Problems:
+    """What is wrong with columns, collected and told in one message."""
+
+    def __init__(self) -> None:
+        self.found: list[str] = []
+
+    def __enter__(self) -> "Problems":
+        return self
+
+    def __exit__(self, kind: type | None, error: BaseException | None, _: Any) -> bool:
+        """Notes a `ValueError` and goes on; other errors are not held up."""
+        if kind is None or not issubclass(kind, ValueError):
+            return False
+        self.found.append(str(error).rstrip("."))
+        return True
+
+    def tell(self) -> None:
+        """Raises if there was anything."""
+        if self.found:
+            raise ValueError("; ".join(self.found) + ".")
+
+
+def learn(frame: Frame, categorical: Sequence[str] = (), keep: Sequence[str] = ()) -> list[Column]:
+    """What the columns of a table are. Text, truth values and those named are categorical.
+
+    Columns named in `keep` may have more levels than make sense. All that is wrong with any column
+    is told in one error.
+    """
+    columns, problems = [], Problems()
     for name in frame.columns:
-        values = frame[name]
-        missing = bool(values.isna().any())
-        if values.isna().all():
-            raise ValueError(f"Column {name!r} is empty. Leave it out: --ignore {name}")
-        if name in categorical or is_categorical(values):
-            columns.append(Column(str(name), _levels(values), None, missing))
-        else:
-            numbers = numbers_of(values)
-            columns.append(Column(str(name), None, float(np.nanmean(numbers)), missing))
+        with problems:
+            most = MOST_LEVELS_KEPT if name in keep else MOST_LEVELS
+            columns.append(_learned(frame[name], name in categorical, most))
+    problems.tell()
     return columns
+
+
+def _learned(values: Series, categorical: bool, most: int) -> Column:
+    name, missing = str(values.name), bool(values.isna().any())
+    if values.isna().all():
+        raise ValueError(f"Column {name!r} is empty. Leave it out: --ignore {name}")
+    if not categorical:
+        calendar = dates.learn(values)
+        if calendar is not None:
+            return Column(name, None, None, missing, calendar=calendar)
+    if categorical or is_categorical(values):
+        return Column(name, _levels(values, most), None, missing)
+    offset = _offset(values)
+    numbers = numbers_of(values, offset)
+    # Divided before they are added, as a sum of the largest floats is none.
+    mean = float(np.nansum(numbers / np.sum(~np.isnan(numbers))))
+    return Column(name, None, mean, missing, offset)
 
 
 def encode(frame: Frame, columns: Sequence[Column]) -> tuple[np.ndarray, list[str]]:
@@ -52,48 +105,65 @@ def encode(frame: Frame, columns: Sequence[Column]) -> tuple[np.ndarray, list[st
 
     The columns may come in any order, and others beside them are not looked at.
     """
+    parts: list[np.ndarray] = []
+    notes: list[str] = []
+    problems = Problems()
     absent = [column.name for column in columns if column.name not in frame.columns]
     if absent:
         there = ", ".join(map(repr, frame.columns)) or "none"
-        raise ValueError(
+        problems.found.append(
             f"The table lacks the columns {', '.join(map(repr, absent))} that the model was fitted "
-            f"with; it has: {there}."
+            f"with; it has: {there}"
         )
-    parts, notes = [], []
     for column in columns:
-        values = frame[column.name]
-        lost = values.isna().to_numpy()
-        if lost.any() and not column.missing:
-            row = int(np.flatnonzero(lost)[0])
-            notes.append(
-                f"column {column.name!r} has missing entries (the first in row {row + 1}), which it "
-                "never had in training; they count as "
-                f"{'average' if column.levels is None else 'no known level'}"
-            )
-        if column.levels is None:
-            numbers = numbers_of(values)
-            parts.append(np.where(lost, column.mean or 0.0, numbers)[:, None])
-        else:
-            text = _text(values)
-            unknown = ~text.isin(column.levels).to_numpy() & ~lost
-            if unknown.any():
-                row = int(np.flatnonzero(unknown)[0])
-                notes.append(
-                    f"column {column.name!r} has entries that training never saw, such as "
-                    f"{text.iloc[row]!r} in row {row + 1}; they count as no known level"
-                )
-            parts.append(np.stack([(text == level).to_numpy() for level in column.levels], axis=1))
-        if column.missing:
-            parts.append(lost[:, None])
+        if column.name in frame.columns:
+            with problems:
+                parts += _encoded(frame[column.name], column, notes)
+    problems.tell()
     return np.concatenate([part.astype(np.float64) for part in parts], axis=1), notes
 
 
+def _encoded(values: Series, column: Column, notes: list[str]) -> list[np.ndarray]:
+    lost = values.isna().to_numpy()
+    if lost.any() and not column.missing:
+        row = int(np.flatnonzero(lost)[0])
+        notes.append(
+            f"column {column.name!r} has missing entries (the first in row {row + 1}), which it "
+            "never had in training; they count as "
+            f"{'no known level' if column.kind == 'category' else 'average'}"
+        )
+    flag = [lost[:, None]] if column.missing else []
+    if column.calendar is not None:
+        return [dates.encode(values, column.calendar), *flag]
+    if column.levels is None:
+        numbers = numbers_of(values, column.offset)
+        return [np.where(lost, column.mean or 0.0, numbers)[:, None], *flag]
+    text = _text(values)
+    unknown = ~text.isin(column.levels).to_numpy() & ~lost
+    if unknown.any():
+        row = int(np.flatnonzero(unknown)[0])
+        notes.append(
+            f"column {column.name!r} has entries that training never saw, such as "
+            f"{text.iloc[row]!r} in row {row + 1}; they count as no known level"
+        )
+    return [np.stack([(text == level).to_numpy() for level in column.levels], axis=1), *flag]
+
+
 def to_json(columns: Sequence[Column]) -> list[dict[str, Any]]:
-    return [column._asdict() for column in columns]
+    """As JSON can hold it."""
+    return [
+        {**column._asdict(), "calendar": column.calendar and column.calendar._asdict()}
+        for column in columns
+    ]
 
 
 def from_json(tree: list[dict[str, Any]]) -> list[Column]:
-    return [Column(**column) for column in tree]
+    """The inverse of `to_json`. Files of older versions lack the fields with defaults."""
+    columns = [Column(**column) for column in tree]
+    return [
+        column._replace(calendar=column.calendar and dates.Calendar(**column.calendar))  # pyright: ignore
+        for column in columns
+    ]
 
 
 def is_categorical(values: Series) -> bool:
@@ -112,7 +182,10 @@ def is_categorical(values: Series) -> bool:
     return False
 
 
-def numbers_of(values: Series) -> np.ndarray:
+def numbers_of(values: Series, offset: int = 0) -> np.ndarray:
+    """The entries as floats, less a whole number; NaN where one is missing."""
+    if pd.api.types.is_timedelta64_dtype(values):
+        values = values.dt.total_seconds()
     if not pd.api.types.is_numeric_dtype(values):
         numbers = _converted(values)
         wrong = (numbers.isna() & values.notna()).to_numpy()
@@ -124,19 +197,31 @@ def numbers_of(values: Series) -> np.ndarray:
                 f"fitting, --categorical {values.name} makes the column one of categories."
             )
         values = numbers
-    array = values.to_numpy(np.float64, na_value=np.nan)
+    if offset and pd.api.types.is_integer_dtype(values):
+        # In Python's own integers, as a difference may be too large for 64 bits.
+        array = np.array([np.nan if pd.isna(v) else float(int(v) - offset) for v in values])
+    else:
+        array = values.to_numpy(np.float64, na_value=np.nan) - offset
     if np.isinf(array).any():
         row = int(np.flatnonzero(np.isinf(array))[0])
         raise ValueError(f"Column {values.name!r} has infinity in row {row + 1}. Correct it.")
     return array
 
 
-def _levels(values: Series) -> list[str]:
+def _offset(values: Series) -> int:
+    """What to subtract from whole numbers, some of which no float can hold."""
+    if not pd.api.types.is_integer_dtype(values):
+        return 0
+    least, most = int(values.min()), int(values.max())
+    return least if max(abs(least), abs(most)) > 2**53 else 0
+
+
+def _levels(values: Series, most: int) -> list[str]:
     levels = sorted(set(_text(values.dropna())))
-    if len(levels) > MOST_LEVELS:
+    if len(levels) > most:
         raise ValueError(
             f"Column {values.name!r} has {len(levels)} different entries, such as {levels[0]!r}; at "
-            f"most {MOST_LEVELS} make sense as categories. Leave it out: --ignore {values.name}"
+            f"most {most} make sense as categories. Leave it out: --ignore {values.name}"
         )
     return levels
 

@@ -3,6 +3,7 @@
 from typing import Any
 
 import numpy as np
+from sklearn.utils.validation import validate_data
 
 
 def target_names(y: Any) -> list[str] | None:
@@ -12,6 +13,12 @@ def target_names(y: Any) -> list[str] | None:
         return [str(name) for name in columns]
     name = getattr(y, "name", None)
     return [name] if isinstance(name, str) else None
+
+
+def validated(estimator: Any, *arguments: Any, **options: Any) -> Any:
+    """`validate_data` of scikit-learn, which adds up entries first: large ones overflow silently."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        return validate_data(estimator, *arguments, **options)
 
 
 def frame(X: Any, values: np.ndarray, names: list[str] | None) -> Any:

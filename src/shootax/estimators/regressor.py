@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import RegressorMixin
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from shootax.estimators import frames, training
 from shootax.estimators.base import AbstractShooting
@@ -41,7 +41,7 @@ class ShootingRegressor(RegressorMixin, AbstractShooting):
         as two rows.
         """
         names = frames.target_names(y)
-        X, y = validate_data(self, X, y, multi_output=True, y_numeric=True, dtype="numeric")
+        X, y = frames.validated(self, X, y, multi_output=True, y_numeric=True, dtype="numeric")
         weight = frames.checked_weight(_check_sample_weight(sample_weight, X, dtype=np.float64))
         frames.enough(X, weight)
         shape, rng = self._shape(X.shape[1], 1 if y.ndim == 1 else y.shape[1]), self._random()
@@ -62,8 +62,8 @@ class ShootingRegressor(RegressorMixin, AbstractShooting):
     def predict(self, X: Any) -> np.ndarray:
         """Predictions, in the shape of the targets of `fit`."""
         check_is_fitted(self)
-        X = validate_data(self, X, reset=False, dtype="numeric")
-        y = self._y.back(training.outputs(self.net_, self._x.forward(X)))
+        X = frames.validated(self, X, reset=False, dtype="numeric")
+        y = training.finite(self._y.back(training.outputs(self.net_, self._x.forward(X))))
         return y[:, 0] if self._flat else y
 
     def predict_frame(self, X: Any) -> Any:

@@ -4,6 +4,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+LARGE = 1e300
+
 
 class Scaler(NamedTuple):
     """$x ↦ (x - mean)/spread$, column by column, in double precision.
@@ -32,8 +34,15 @@ class Scaler(NamedTuple):
         )
 
     def forward(self, x: np.ndarray) -> np.ndarray:
-        moved = np.asarray(x, np.float64) - self.mean
-        return np.divide(moved, self.spread, out=np.zeros_like(moved), where=self.spread > 0)
+        """Scaled entries; infinite where they are too far from the mean for a float."""
+        # Halves of the largest floats, as their difference would be none itself.
+        unit = np.where(np.maximum(np.abs(self.mean), self.spread) > LARGE, 0.5, 1.0)
+        with np.errstate(over="ignore"):
+            moved = np.asarray(x, np.float64) * unit - self.mean * unit
+            spread = self.spread * unit
+            return np.divide(moved, spread, out=np.zeros_like(moved), where=spread > 0)
 
     def back(self, x: np.ndarray) -> np.ndarray:
-        return np.asarray(x, np.float64) * self.spread + self.mean
+        """The inverse of `forward`; infinite where that is too large for a float."""
+        with np.errstate(over="ignore"):
+            return np.asarray(x, np.float64) * self.spread + self.mean

@@ -20,6 +20,8 @@ from shootax.train.losses import Loss
 AVERAGING = 0.98
 """Early stopping would otherwise take a model from the middle of its wandering."""
 
+LARGEST = float(np.sqrt(np.finfo(np.float32).max))
+
 LEAST_ROWS, LEAST_HELD_OUT, LEAST_COLUMNS = 256, 64, 32
 
 
@@ -84,7 +86,18 @@ ATTEMPTS = 3
 
 
 def outputs(net: sx.Net, x: np.ndarray, times: np.ndarray | None = None) -> np.ndarray:
-    """The outputs for all rows, at the end or at each row's times, in double precision."""
+    """The outputs for all rows, at the end or at each row's times, in double precision.
+
+    Raises a `ValueError` if an input is too large to compute with, and warns of outputs that are not
+    finite.
+    """
+    far = first_too_large(x)
+    if far is not None:
+        raise ValueError(
+            f"X has a value that is too large in row {far[0] + 1}, column {far[1] + 1}: it lies "
+            f"{abs(x[far]):.1e} standard deviations from the mean of the training data. Correct it, "
+            "or leave the row out."
+        )
     wide = _widened(net)
     x = filled(x, wide.lift.weight.shape[1], axis=1)  # pyright: ignore
     chunk = LEAST_ROWS if len(x) <= 4 * LEAST_ROWS else 16 * LEAST_ROWS
@@ -94,7 +107,25 @@ def outputs(net: sx.Net, x: np.ndarray, times: np.ndarray | None = None) -> np.n
         now = jnp.asarray(filled(x[some], chunk), jnp.result_type(float))
         when = times if times is None else jnp.asarray(filled(times[some], chunk), now.dtype)
         parts.append(np.asarray(_apply(wide, now, when), np.float64)[: len(x[some])])
-    return np.concatenate(parts)
+    return finite(np.concatenate(parts))
+
+
+def first_too_large(x: np.ndarray) -> tuple[int, int] | None:
+    """Row and column of the first scaled input whose square overflows in single precision."""
+    where = np.argwhere(np.abs(x) > LARGEST)
+    return (int(where[0, 0]), int(where[0, 1])) if len(where) else None
+
+
+def finite(predictions: np.ndarray) -> np.ndarray:
+    """The same predictions, with a warning if any is not finite."""
+    lost = ~np.isfinite(predictions.reshape(len(predictions), -1)).all(axis=1)
+    if lost.any():
+        warnings.warn(
+            f"{int(lost.sum())} of {len(lost)} predictions are not finite, the first in row "
+            f"{int(np.argmax(lost)) + 1}: the network overflows there. Do not use them.",
+            stacklevel=4,
+        )
+    return predictions
 
 
 @eqx.filter_jit
