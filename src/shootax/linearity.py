@@ -7,11 +7,14 @@ $L_z θ + g(z)$ with a drift $g$, and by an inner maximisation otherwise.
 import logging
 from typing import Literal
 
-import jax
 import numpy as np
+from jax.extend.core import ClosedJaxpr
 
 from shootax.fields import AbstractBlockField, AbstractConvField, AbstractField
+from shootax.fields.base import size
+from shootax.fields.host import run
 from shootax.fields.probing import Sampler, draw, flat, samplers
+from shootax.fields.programs import traced
 
 Linearity = Literal["linear", "affine", "nonlinear"]
 
@@ -88,42 +91,41 @@ def gaps(field: AbstractField, points: int = 4) -> tuple[float, float]:
     Entries of the velocity are compared at points where they are finite, each at one at least; `inf`
     where there is no such point.
     """
+    program = traced(field)
     rng = np.random.default_rng(0)
     straight = drift = 0.0
-    compared = grounded = None  # how often, entry by entry
-    with jax.ensure_compile_time_eval():
-        for sample in samplers(points, 2):
-            gap, rest, finite, finite_rest = _gaps_at(field, sample, rng)
-            straight, drift = max(straight, gap), max(drift, rest)
-            compared = finite.astype(int) if compared is None else compared + finite
-            grounded = finite_rest.astype(int) if grounded is None else grounded + finite_rest
-            if min(compared.min(initial=points), grounded.min(initial=points)) >= points:
-                break
-    assert compared is not None
-    assert grounded is not None
-    if not compared.all():
-        straight = np.inf
-    return straight, drift if grounded.all() else np.inf
+    compared, grounded = np.zeros((2, size(field.state)), int)  # how often, entry by entry
+    for sample in samplers(points, 2):
+        gap, rest, finite, finite_rest = _gaps_at(field, program, sample, rng)
+        straight, drift = max(straight, gap), max(drift, rest)
+        compared, grounded = compared + finite, grounded + finite_rest
+        if min(compared.min(initial=points), grounded.min(initial=points)) >= points:
+            break
+    return straight if compared.all() else np.inf, drift if grounded.all() else np.inf
 
 
 def _gaps_at(
-    field: AbstractField, sample: Sampler, rng: np.random.Generator
+    field: AbstractField, program: ClosedJaxpr, sample: Sampler, rng: np.random.Generator
 ) -> tuple[float, float, np.ndarray, np.ndarray]:
     """The gaps at one point, and which entries were finite: in the comparison, and in $f(z, 0)$."""
     z, first, second = (draw(tree, sample, rng) for tree in (field.state, *(field.theta,) * 2))
-    at_first, at_second = flat(field(z, first)), flat(field(z, second))
-    nothing = flat(field(z, jax.tree.map(lambda leaf: 0 * leaf, first)))
-    size = 1e-30 + sum(_largest(values) for values in (at_first, at_second, nothing))
+
+    def velocity(theta: list[np.ndarray]) -> np.ndarray:
+        return flat(run(program, [*z, *theta]))
+
+    at_first, at_second = velocity(first), velocity(second)
+    nothing = velocity([0 * leaf for leaf in first])
+    scale = 1e-30 + sum(_largest(values) for values in (at_first, at_second, nothing))
     gap, finite = 0.0, np.zeros(nothing.shape, bool)
     # Affine combinations, so a drift does not show; the second stays between the points, where a
     # function of θ that is not defined everywhere is more likely to be.
     for share in (3.0, 0.25):
-        between = jax.tree.map(lambda a, b, s=share: s * a + (1 - s) * b, first, second)
+        between = [share * a + (1 - share) * b for a, b in zip(first, second, strict=True)]
         with np.errstate(invalid="ignore"):
-            off = flat(field(z, between)) - (share * at_first + (1 - share) * at_second)
-        gap = max(gap, _largest(off) / size)
+            off = velocity(between) - (share * at_first + (1 - share) * at_second)
+        gap = max(gap, _largest(off) / scale)
         finite |= np.isfinite(off)
-    return gap, _largest(nothing) / size, finite, np.isfinite(nothing)
+    return gap, _largest(nothing) / scale, finite, np.isfinite(nothing)
 
 
 def _largest(values: np.ndarray) -> float:

@@ -5,10 +5,11 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array
+from jax.extend import core
 
-from shootax.fields.base import AbstractField
+from shootax.fields.base import AbstractField, size
 from shootax.fields.block import AbstractBlockField
+from shootax.fields.host import run
 from shootax.fields.probing import draw, flat, samplers
 
 POINTS = 2
@@ -26,54 +27,61 @@ class Placed(NamedTuple):
 
 def agrees(field: AbstractField, inferred: AbstractBlockField, placed: list[Placed]) -> bool:
     """Compares velocities, and their derivatives along random directions of the state, at random
-    points. Entries that are finite at no point do not agree.
-
-    The fields are evaluated operation by operation, outside of any trace: nothing is compiled as a
-    whole, and much of it has been compiled by [`shootax.linearity`][] before.
-    """
+    points. Entries that are finite at no point do not agree."""
+    dtype = jnp.result_type(float)
+    theirs, ours = _with_derivative(field, dtype), _with_derivative(inferred, dtype)
     rng = np.random.default_rng(0)
-    tolerance = float(jnp.finfo(jnp.result_type(float)).eps) ** 0.6
-    seen = None
-    with jax.ensure_compile_time_eval(), jax.default_matmul_precision("highest"):
-        for sample in samplers(POINTS, 2):
-            z, theta = draw(field.state, sample, rng), draw(field.theta, sample, rng)
-            direction = draw(field.state, sample, rng)
-            wanted = _moved(lambda z, theta=theta: field(z, theta), z, direction)
-            blocks = _blocks(inferred, theta, placed)
-            vectors = (_vector(z), _vector(direction))
-            got = _moved(lambda z, blocks=blocks: inferred(z, blocks), *vectors)
-            finite = np.isfinite(wanted)
-            if not _close(got, wanted, finite, tolerance):
-                return False
-            both = finite.all(axis=0)
-            seen = both.astype(int) if seen is None else seen + both
-            if seen.min() >= POINTS:
-                return True
-    return seen is not None and bool(seen.min() > 0)
+    tolerance = float(jnp.finfo(dtype).eps) ** 0.6
+    seen = np.zeros(size(field.state), int)
+    for sample in samplers(POINTS, 2):
+        z, theta = draw(field.state, sample, rng), draw(field.theta, sample, rng)
+        direction = draw(field.state, sample, rng)
+        wanted = _lines(run(theirs, [*z, *direction, *theta]))
+        vectors = [np.concatenate([leaf.ravel() for leaf in leaves]) for leaves in (z, direction)]
+        got = _lines(run(ours, [*vectors, *_blocks(inferred, theta, placed)]))
+        finite = np.isfinite(wanted)
+        if not _close(got, wanted, finite, tolerance):
+            return False
+        seen += finite.all(axis=0)
+        if seen.min() >= POINTS:
+            return True
+    return bool(seen.min() > 0)
 
 
-def _moved(function: Any, z: Any, direction: Any) -> np.ndarray:
-    """A velocity and its derivative, as two lines."""
-    return np.stack([flat(out) for out in jax.jvp(function, (z,), (direction,))])
+def _with_derivative(field: AbstractField, dtype: Any) -> core.ClosedJaxpr:
+    """The program of the velocity and of its derivative along a direction of the state."""
+
+    def function(z: Any, direction: Any, theta: Any) -> Any:
+        return jax.jvp(lambda z: field(z, theta), (z,), (direction,))
+
+    z, theta = (
+        jax.tree.map(lambda leaf: jax.ShapeDtypeStruct(leaf.shape, dtype), tree)
+        for tree in (field.state, field.theta)
+    )
+    return jax.make_jaxpr(function)(z, z, theta)
+
+
+def _lines(out: list[np.ndarray]) -> np.ndarray:
+    """The velocity and its derivative, as two lines."""
+    half = len(out) // 2
+    return np.stack([flat(out[:half]), flat(out[half:])])
 
 
 def _close(got: np.ndarray, wanted: np.ndarray, finite: np.ndarray, tolerance: float) -> bool:
     if not (np.isfinite(got) == finite).all():
         return False
     got, wanted = (np.where(finite, lines, 0) for lines in (got, wanted))
-    size = np.abs(wanted).max(axis=1, initial=0, keepdims=True)
-    return bool((np.abs(got - wanted) <= tolerance * size).all())
+    largest = np.abs(wanted).max(axis=1, initial=0, keepdims=True)
+    return bool((np.abs(got - wanted) <= tolerance * largest).all())
 
 
-def _vector(tree: Any) -> Array:
-    return jnp.concatenate([jnp.ravel(leaf) for leaf in jax.tree.leaves(tree)])
-
-
-def _blocks(inferred: AbstractBlockField, theta: Any, placed: list[Placed]) -> dict[str, Array]:
-    leaves = [np.asarray(leaf).ravel() for leaf in jax.tree.leaves(theta)]
+def _blocks(
+    inferred: AbstractBlockField, theta: list[np.ndarray], placed: list[Placed]
+) -> list[np.ndarray]:
+    """θ by blocks, in the order of leaves of a tree."""
     shapes = inferred.theta
-    out = {}
-    for block, leaf, weights, scale in placed:
-        entries = leaves[leaf][weights] * leaves[leaf].dtype.type(scale)
-        out[block] = jnp.asarray(entries.reshape(shapes[block].shape))
-    return out
+    out = {
+        block: (theta[leaf].ravel()[weights] * scale).reshape(shapes[block].shape)
+        for block, leaf, weights, scale in placed
+    }
+    return jax.tree.leaves(out)

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, PyTree
+from jaxtyping import PyTree
 
 Sampler = Callable[[np.random.Generator, tuple[int, ...]], np.ndarray]
 
@@ -33,13 +33,12 @@ def samplers(usual: int, unusual: int) -> Iterator[Sampler]:
     yield from (*SAMPLERS[1:], *(mixed,) * 4) * unusual
 
 
-def draw(template: PyTree, sample: Sampler, rng: np.random.Generator) -> PyTree[Array]:
-    """Random numbers of the default precision in the shape of a state or of θ."""
+def draw(template: PyTree, sample: Sampler, rng: np.random.Generator) -> list[np.ndarray]:
+    """Random numbers of the default precision for each leaf of a state or of θ."""
     dtype = jnp.result_type(float)
-    return jax.tree.map(lambda leaf: jnp.asarray(sample(rng, leaf.shape), dtype), template)
+    return [np.asarray(sample(rng, leaf.shape), dtype) for leaf in jax.tree.leaves(template)]
 
 
-def flat(tree: PyTree[Array]) -> np.ndarray:
-    """All entries of a tree as one vector of doubles, on the host."""
-    leaves = [np.asarray(leaf, np.float64).ravel() for leaf in jax.tree.leaves(tree)]
-    return np.concatenate(leaves) if leaves else np.zeros(0)
+def flat(leaves: list[np.ndarray]) -> np.ndarray:
+    """All entries as one vector of doubles."""
+    return np.concatenate([np.zeros(0), *(np.ravel(leaf).astype(float) for leaf in leaves)])

@@ -27,6 +27,7 @@ from shootax.fields.expressions import (
     Expression,
     constant,
 )
+from shootax.fields.host import step
 
 SMALLEST = 1e-6
 """A constant feature that is smaller, or larger than its inverse, is left to the linear form: the
@@ -273,12 +274,12 @@ def _applied(equation: core.JaxprEqn, operands: tuple[Expression, ...]) -> Expre
     if not all(isinstance(operand, Constant) for operand in operands):
         return Apply(equation.primitive, tuple(sorted(equation.params.items())), operands)
     dtypes = [np.dtype(atom.aval.dtype) for atom in equation.invars]  # pyright: ignore[reportAttributeAccessIssue]
-    with jax.ensure_compile_time_eval():
-        values = [
-            jnp.asarray(operand.value, dtype)  # pyright: ignore[reportAttributeAccessIssue]
-            for operand, dtype in zip(operands, dtypes, strict=True)
-        ]
-        return constant(np.asarray(equation.primitive.bind(*values, **equation.params)))
+    values = [
+        np.asarray(operand.value, dtype)  # pyright: ignore[reportAttributeAccessIssue]
+        for operand, dtype in zip(operands, dtypes, strict=True)
+    ]
+    with np.errstate(all="ignore"):
+        return constant(step(equation, values)[0])
 
 
 def _customised(equation: core.JaxprEqn, given: list[Value], orders: int) -> Value:
