@@ -3,58 +3,15 @@
 import collections
 import functools
 
-import jax
-import jax.numpy as jnp
 import numpy as np
 import pytest
+from forms import evaluate, gradient, on_host, worst
+from random_fields import SIZE, random_field
 
 import shootax as sx
-from fields.random_fields import SIZE, random_field
-from shootax.fields.host import run
 from shootax.fields.programs import forward_differentiable
-from shootax.maximisers import ClosedForm
-from shootax.systems import Moment, ParticleState, shooting_system
-from shootax.systems.inferred import InferredSystem
 
-MOMENT = Moment(0.0, 0.0, -1, -1)
 PARTICLES, ROWS = 3, 2
-
-
-def on_host(function, *given):
-    """Traced, and run by NumPy: thousands of programs need not be compiled."""
-    return run(jax.make_jaxpr(function)(*given), given)
-
-
-def evaluate(field, penalty, form, q, p, z):
-    """Velocities and forces of one form, and the penalty of its θ*."""
-    system = shooting_system(field, penalty, ClosedForm(), ParticleState(q, p), ROWS, form)
-    y = system.join(system.start(), z)
-    particles, dz = system.split(system(MOMENT, y))
-    # Of the blocks, where a layout was inferred: the weights given to users are those of the field.
-    inner = system.blocks if isinstance(system, InferredSystem) else system
-    cost = inner.penalty(inner.theta(MOMENT, y))
-    return particles.q, particles.p, dz, cost
-
-
-def gradient(function, bars):
-    """The training gradient of one evaluation, for cotangents of velocities and forces."""
-
-    def objective(q, p, z):
-        out = function(q, p, z)[:3]
-        return sum(jnp.sum(a * b) for a, b in zip(out, bars, strict=True))
-
-    return jax.grad(objective, argnums=(0, 1, 2))
-
-
-def worst(got, wanted):
-    """The largest difference relative to the size of what is wanted."""
-    out = 0.0
-    for a, b in zip(got, wanted, strict=True):
-        a, b = np.asarray(a), np.asarray(b)
-        assert np.isfinite(b).all()
-        gap = np.abs(a - b).max() / (np.abs(b).max() + 1e-12)
-        out = max(out, float(gap) if np.isfinite(gap) else np.inf)
-    return out
 
 
 def check(seed, gradients):

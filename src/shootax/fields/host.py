@@ -62,12 +62,19 @@ def step(equation: core.JaxprEqn, given: list[Any]) -> list[Any]:
     if name in PLAIN and (kinds <= {"f", "b"} or name not in FLOATING):
         target: Any = equation.outvars[0].aval
         return [np.asarray(PLAIN[name](*given)).astype(target.dtype, copy=False)]
-    if name in SHAPED and not (name == "reshape" and params["dimensions"] is not None):
+    if name in SHAPED and not _special(name, params):
         target: Any = equation.outvars[0].aval
         return [np.asarray(SHAPED[name](params, *given)).astype(target.dtype, copy=False)]
     with jax.ensure_compile_time_eval():
         out = equation.primitive.bind(*given, **params)
     return [_on_host(leaf) for leaf in (out if equation.primitive.multiple_results else [out])]
+
+
+def _special(name: str, params: dict[str, Any]) -> bool:
+    """Whether an operation is used in a way that is not listed here."""
+    if name == "pad":
+        return any(low < 0 or high < 0 or gap for low, high, gap in params["padding_config"])
+    return name == "reshape" and params["dimensions"] is not None
 
 
 PLAIN: dict[str, Callable[..., Any]] = {
@@ -100,28 +107,6 @@ def _slice(params: dict[str, Any], value: np.ndarray) -> np.ndarray:
     return value[tuple(map(slice, params["start_indices"], params["limit_indices"], strides))]
 
 
-def _pad(params: dict[str, Any], value: np.ndarray, filling: np.ndarray) -> np.ndarray:
-    widths = params["padding_config"]
-    lengths = [
-        low + high + n + max(n - 1, 0) * gap
-        for n, (low, high, gap) in zip(value.shape, widths, strict=True)
-    ]
-    room = [
-        max(n, 0) + 2 * max(-min(low, high), 0)
-        for n, (low, high, _) in zip(lengths, widths, strict=True)
-    ]
-    out = np.full(room, filling, value.dtype)
-    inner, outer = [], []
-    for n, length, (low, high, gap) in zip(value.shape, lengths, widths, strict=True):
-        spare = max(-min(low, high), 0)
-        inner.append(
-            slice(spare + low, spare + low + max(n - 1, 0) * (gap + 1) + min(n, 1), gap + 1)
-        )
-        outer.append(slice(spare, spare + length))
-    out[tuple(inner)] = value
-    return out[tuple(outer)]
-
-
 def _product(params: dict[str, Any], left: np.ndarray, right: np.ndarray) -> np.ndarray:
     (contracted, batched) = params["dimension_numbers"]
     names = list(range(left.ndim)), list(range(left.ndim, left.ndim + right.ndim))
@@ -143,7 +128,9 @@ SHAPED: dict[str, Callable[..., Any]] = {
     "convert_element_type": lambda params, value: value,
     "dot_general": _product,
     "integer_pow": lambda params, value: np.power(value, params["y"]),
-    "pad": _pad,
+    "pad": lambda params, value, filling: np.pad(
+        value, [(low, high) for low, high, _ in params["padding_config"]], constant_values=filling
+    ),
     "reduce_max": lambda params, value: np.max(value, axis=tuple(params["axes"])),
     "reduce_sum": lambda params, value: np.sum(value, axis=tuple(params["axes"])),
     "reshape": lambda params, value: value.reshape(params["new_sizes"]),
