@@ -109,3 +109,43 @@ def test_the_training_gradient_of_a_custom_field_is_that_of_finite_differences()
     h = 1e-5
     slope = (loss(jnp.array(h)) - loss(jnp.array(-h))) / (2 * h)
     assert jnp.allclose(jax.grad(loss)(jnp.array(0.0)), slope, rtol=1e-7)
+
+
+@pytest.mark.parametrize(
+    ("function", "found"),
+    [
+        (lambda z, th: jnp.tanh(th["a"]) * jnp.sqrt(z), "nonlinear"),
+        (lambda z, th: th["a"] * jnp.sqrt(z), "linear"),
+        (lambda z, th: th["a"] * jnp.log(z) + jnp.arcsin(z), "affine"),
+        (lambda z, th: jnp.sqrt(th["a"]) * z, "nonlinear"),
+        (lambda z, th: jnp.log(th["a"]) * z, "nonlinear"),
+        (lambda z, th: th["a"] * jnp.stack([jnp.arccosh(z[0]), jnp.arcsin(z[1])]), "linear"),
+        (lambda z, th: th["a"] * jnp.arccosh(z) * jnp.arcsin(z - 1), "linear"),
+    ],
+)
+def test_fields_that_are_not_defined_everywhere(function, found):
+    """NaN says nothing about linearity: they are tried where they are finite."""
+    field = sx.FunctionField(function, state=sx.shape(2), theta={"a": sx.shape(2)})
+    assert sx.linearity(field) == found
+
+
+def test_a_long_state_of_positive_numbers():
+    """Normal numbers are never all positive there."""
+    theta = {"A": sx.shape(40, 40)}
+    for function, found in (
+        (lambda z, th: th["A"] @ jnp.sqrt(z), "linear"),
+        (lambda z, th: jnp.tanh(th["A"]) @ jnp.sqrt(z), "nonlinear"),
+    ):
+        assert sx.linearity(sx.FunctionField(function, state=sx.shape(40), theta=theta)) == found
+
+
+def test_a_field_that_is_finite_nowhere_is_not_called_linear(caplog):
+    field = sx.FunctionField(
+        lambda z, th: th["a"] * jnp.sqrt(-1 - z**2), state=sx.shape(2), theta={"a": sx.shape(2)}
+    )
+    assert sx.linearity(field) == "nonlinear"
+    assert "NaN or infinite at all of the random points" in caplog.text
+    with pytest.raises(ValueError, match="could not be shown to be linear"):
+        sx.assert_linear(field)
+    ensemble = sx.Ensemble.draw(field, 2, key=jax.random.key(0))
+    assert isinstance(sx.Particles(field, ensemble).maximiser, sx.Newton)

@@ -49,7 +49,7 @@ from shootax.fields import Layout as Layout
 from shootax.fields import Periodic as Periodic
 from shootax.fields import SingleHiddenLayer as SingleHiddenLayer
 from shootax.fields import UpDown as UpDown
-from shootax.fields import read_blocks as read_blocks
+from shootax.fields import infer_layout as infer_layout
 from shootax.fields import shape as shape
 from shootax.flow import flow as flow
 from shootax.flow import theta_path as theta_path

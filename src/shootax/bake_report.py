@@ -12,7 +12,7 @@ from jaxtyping import Array, PyTree
 from shootax import checks
 from shootax.bake import bake
 from shootax.controls import AbstractParticles, Particles
-from shootax.fields import AbstractBlockField, AbstractField, read_blocks
+from shootax.fields import AbstractBlockField, AbstractField, infer_layout
 from shootax.integrators import AbstractFixedStep
 from shootax.measures import count
 from shootax.net import Net
@@ -158,7 +158,7 @@ def _row_operations(field: AbstractField, theta: PyTree[Array]) -> int:
 def _live_operations(net: Net, rows: int) -> float:
     """Of one evaluation, particles included, for one row of a batch of `rows`."""
     field, control = net.field, net.control
-    blocks = field if isinstance(field, AbstractBlockField) else read_blocks(field)
+    blocks = field if isinstance(field, AbstractBlockField) else infer_layout(field)
     if blocks is not None and isinstance(control, Particles):
         particles = control.ensemble.particles
         costs = operations(blocks, particles, rows)

@@ -4,20 +4,29 @@ Only that decides how $θ^* ∈ \\arg\\max H$ is solved: by one linear solve whe
 $L_z θ + g(z)$ with a drift $g$, and by an inner maximisation otherwise.
 """
 
+import logging
 from typing import Literal
 
-import jax
-import jax.numpy as jnp
-from jaxtyping import PyTree
+import numpy as np
+from jax.extend.core import ClosedJaxpr
 
 from shootax.fields import AbstractBlockField, AbstractConvField, AbstractField
+from shootax.fields.base import size
+from shootax.fields.host import run
+from shootax.fields.probing import Sampler, draw, flat, samplers
+from shootax.fields.programs import traced
 
 Linearity = Literal["linear", "affine", "nonlinear"]
+
+logger = logging.getLogger("shootax")
 
 
 def linearity(field: AbstractField, *, tolerance: float = 1e-3) -> Linearity:
     """How $f(z, θ)$ depends on θ: `"linear"`, `"affine"` (linear and a drift that is free of θ) or
-    `"nonlinear"`, by comparing values at random points.
+    `"nonlinear"`, by comparing values at random points where they are finite.
+
+    A field with a velocity that is finite at none of these points counts as nonlinear, and the logger
+    `"shootax"` says so.
 
     !!! example
 
@@ -32,9 +41,18 @@ def linearity(field: AbstractField, *, tolerance: float = 1e-3) -> Linearity:
     if isinstance(field, AbstractConvField):
         return "linear"
     straight, drift = gaps(field)
-    if straight > tolerance:
-        return "nonlinear"
-    return "affine" if drift > tolerance else "linear"
+    if straight <= tolerance and drift <= tolerance:
+        return "linear"
+    if straight <= tolerance and np.isfinite(drift):
+        return "affine"
+    if not (np.isfinite(straight) and np.isfinite(drift)):
+        logger.warning(
+            "Some velocities of %s, or of f(z, 0), are NaN or infinite at all of the random points "
+            "where it was tried, so it is treated as nonlinear in θ. Make f finite for numbers in "
+            "(0, 1) if it is linear.",
+            type(field).__name__,
+        )
+    return "nonlinear"
 
 
 def is_linear(field: AbstractField, *, tolerance: float = 1e-3) -> bool:
@@ -54,35 +72,61 @@ def assert_linear(field: AbstractField, *, tolerance: float = 1e-3) -> None:
             f"{name} is not linear in θ: f(z, 0) is not zero (relative size {drift:.2g}). It is "
             "affine, which shooting handles just as well; subtract the drift to make it linear."
         )
+    if not (np.isfinite(straight) and np.isfinite(drift)):
+        raise ValueError(
+            f"{name} could not be shown to be linear in θ: some of its velocities, or of f(z, 0), are "
+            "NaN or infinite at all of the random points where it was tried. Make f finite for "
+            "numbers in (0, 1), or leave the maximiser out."
+        )
     raise ValueError(
-        f"{name} is not linear in θ: f(z, 2a - 3b) differs from 2f(z, a) - 3f(z, b) by "
+        f"{name} is not linear in θ: f(z, λa + (1 - λ)b) differs from λf(z, a) + (1 - λ)f(z, b) by "
         f"{straight:.2g} of its size. Multiply each weight with functions of z alone, or let an "
         "inner maximiser find θ* (Particles(..., maximiser=Newton()))."
     )
 
 
 def gaps(field: AbstractField, points: int = 4) -> tuple[float, float]:
-    """By how much, relative to its size, `f` fails to be affine, and by how much $f(z, 0) ≠ 0$."""
-    with jax.ensure_compile_time_eval():
-        straight, drift = zip(*(_gaps_at(field, seed) for seed in range(points)), strict=True)
-        return max(map(float, straight)), max(map(float, drift))
+    """By how much, relative to its size, `f` fails to be affine, and by how much $f(z, 0) ≠ 0$.
+
+    Entries of the velocity are compared at points where they are finite, each at one at least; `inf`
+    where there is no such point.
+    """
+    program = traced(field)
+    rng = np.random.default_rng(0)
+    straight = drift = 0.0
+    compared, grounded = np.zeros((2, size(field.state)), int)  # how often, entry by entry
+    for sample in samplers(points, 2):
+        gap, rest, finite, finite_rest = _gaps_at(field, program, sample, rng)
+        straight, drift = max(straight, gap), max(drift, rest)
+        compared, grounded = compared + finite, grounded + finite_rest
+        if min(compared.min(initial=points), grounded.min(initial=points)) >= points:
+            break
+    return straight if compared.all() else np.inf, drift if grounded.all() else np.inf
 
 
-def _gaps_at(field: AbstractField, seed: int) -> tuple[jax.Array, jax.Array]:
-    keys = iter(jax.random.split(jax.random.key(seed), 300))
+def _gaps_at(
+    field: AbstractField, program: ClosedJaxpr, sample: Sampler, rng: np.random.Generator
+) -> tuple[float, float, np.ndarray, np.ndarray]:
+    """The gaps at one point, and which entries were finite: in the comparison, and in $f(z, 0)$."""
+    z, first, second = (draw(tree, sample, rng) for tree in (field.state, *(field.theta,) * 2))
 
-    def draw(template: PyTree) -> PyTree:
-        return jax.tree.map(lambda leaf: jax.random.normal(next(keys), leaf.shape), template)
+    def velocity(theta: list[np.ndarray]) -> np.ndarray:
+        return flat(run(program, [*z, *theta]))
 
-    z, first, second = draw(field.state), draw(field.theta), draw(field.theta)
-    # An affine combination, so a drift does not show here.
-    mixed = field(z, jax.tree.map(lambda a, b: 3 * a - 2 * b, first, second))
-    parts = jax.tree.map(lambda a, b: 3 * a - 2 * b, field(z, first), field(z, second))
-    nothing = field(z, jax.tree.map(jnp.zeros_like, first))
-    size = 1e-30 + _largest(parts) + _largest(field(z, first)) + _largest(nothing)
-    return _largest(jax.tree.map(jnp.subtract, mixed, parts)) / size, _largest(nothing) / size
+    at_first, at_second = velocity(first), velocity(second)
+    nothing = velocity([0 * leaf for leaf in first])
+    scale = 1e-30 + sum(_largest(values) for values in (at_first, at_second, nothing))
+    gap, finite = 0.0, np.zeros(nothing.shape, bool)
+    # Affine combinations, so a drift does not show; the second stays between the points, where a
+    # function of θ that is not defined everywhere is more likely to be.
+    for share in (3.0, 0.25):
+        between = [share * a + (1 - share) * b for a, b in zip(first, second, strict=True)]
+        with np.errstate(invalid="ignore"):
+            off = velocity(between) - (share * at_first + (1 - share) * at_second)
+        gap = max(gap, _largest(off) / scale)
+        finite |= np.isfinite(off)
+    return gap, _largest(nothing) / scale, finite, np.isfinite(nothing)
 
 
-def _largest(tree: PyTree) -> jax.Array:
-    peaks = [jnp.max(jnp.abs(leaf), initial=0.0) for leaf in jax.tree.leaves(tree)]
-    return jnp.max(jnp.stack(peaks))
+def _largest(values: np.ndarray) -> float:
+    return float(np.abs(values[np.isfinite(values)]).max(initial=0.0))

@@ -12,8 +12,8 @@ from shootax.fields.convolution import ConvAffine as ConvAffine
 from shootax.fields.convolution import ConvUpDown as ConvUpDown
 from shootax.fields.function import FunctionField as FunctionField
 from shootax.fields.function import check_field as check_field
-from shootax.fields.reading import ReadField as ReadField
-from shootax.fields.reading import read_blocks as read_blocks
+from shootax.fields.inference import InferredField as InferredField
+from shootax.fields.inference import infer_layout as infer_layout
 from shootax.fields.rkhs import RKHS as RKHS
 from shootax.fields.single_hidden_layer import SingleHiddenLayer as SingleHiddenLayer
 from shootax.fields.updown import UpDown as UpDown

@@ -5,16 +5,17 @@ from typing import Literal
 from shootax import checks
 from shootax.fields import AbstractBlockField, AbstractField
 from shootax.fields.base import size
-from shootax.fields.reading import ReadField, read_blocks
+from shootax.fields.inference import InferredField, infer_layout
+from shootax.fields.programs import forward_differentiable
 from shootax.maximisers import AbstractIterative, AbstractMaximiser, ClosedForm
 from shootax.penalties import Penalty, Quadratic
 from shootax.systems.automatic import AutomaticSystem
 from shootax.systems.base import AbstractSystem, ParticleState
 from shootax.systems.continued import ContinuedSystem
 from shootax.systems.dense import DenseSystem
+from shootax.systems.inferred import InferredSystem, block_penalty, vectors
 from shootax.systems.kernel import KernelSystem
 from shootax.systems.linear import LinearSystem
-from shootax.systems.read import ReadSystem, block_penalty, vectors
 
 Form = Literal["auto", "dense", "kernel", "linear", "automatic"]
 FORMS = ("auto", "dense", "kernel", "linear", "automatic")
@@ -65,7 +66,8 @@ def shooting_system(
     if isinstance(maximiser, AbstractIterative) and form in ("auto", "automatic"):
         return ContinuedSystem(field, penalty, maximiser, particles)
     closed = isinstance(maximiser, ClosedForm) and isinstance(penalty, Quadratic)
-    if form == "automatic" or (form == "auto" and not closed):
+    # The reverse passes of the other forms differentiate the field forwards.
+    if form == "automatic" or (form == "auto" and not (closed and forward_differentiable(field))):
         return AutomaticSystem(field, penalty, maximiser, particles)
     if not closed or not isinstance(penalty, Quadratic):
         raise ValueError(
@@ -76,16 +78,16 @@ def shooting_system(
         return LinearSystem(field, penalty, maximiser, particles)
     if isinstance(field, AbstractBlockField):
         return _block_system(field, penalty, particles, rows, form)
-    read = read_blocks(field)
-    weights = None if read is None else block_penalty(read, penalty)
-    if read is not None and weights is not None and (form != "auto" or _pays(read, field)):
-        blocks = _block_system(read, weights, vectors(particles), rows, form)
-        return ReadSystem(field, penalty, maximiser, particles, blocks)
+    inferred = infer_layout(field)
+    weights = None if inferred is None else block_penalty(inferred, penalty)
+    if inferred is not None and weights is not None and (form != "auto" or _pays(inferred, field)):
+        blocks = _block_system(inferred, weights, vectors(particles), rows, form)
+        return InferredSystem(field, penalty, maximiser, particles, blocks)
     if form == "auto":
         return LinearSystem(field, penalty, maximiser, particles)
     raise ValueError(
         f"The {form} form needs a field made of blocks, and {type(field).__name__} is not one, or "
-        "not in a way that could be read off its program. Use form='linear'."
+        "not in a way that layout inference recognises. Use form='linear'."
     )
 
 
@@ -98,8 +100,8 @@ def _block_system(
     return kind(field, penalty, particles)
 
 
-def _pays(read: ReadField, field: AbstractField) -> bool:
-    """Whether the matrix Θ of a field that was read is not mostly zeros."""
-    layout = read.layout
+def _pays(inferred: InferredField, field: AbstractField) -> bool:
+    """Whether the matrix Θ of an inferred layout is not mostly zeros."""
+    layout = inferred.layout
     columns = sum(layout.feature_size(feature) for feature in layout.features)
     return layout.state_size * columns <= 4 * size(field.theta)

@@ -16,7 +16,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from shootax.activations import identity, is_piecewise_linear
+from shootax.activations import ACTIVATIONS, identity, is_piecewise_linear
 from shootax.fields import AbstractBlockField
 from shootax.penalties import Quadratic, SPDMatrix
 from shootax.systems.base import AbstractSystem, Moment, ParticleState, State
@@ -139,8 +139,18 @@ def _features(field: AbstractBlockField, rows: Float[Array, "padded rows"]) -> A
     for feature, place in zip(layout.features, layout.columns().values(), strict=True):
         if feature.function is not identity:
             mask = (line >= place.start) & (line < place.stop)
-            out = jnp.where(mask, feature.function(rows), out)
+            given = rows
+            if feature.function not in EVERYWHERE:
+                # Other lines would give NaN where the function is not defined for them, and zero
+                # times NaN in the derivative. They are replaced by one that it has to cope with.
+                one = jax.lax.stop_gradient(rows[place.start])
+                given = jnp.where(mask, rows, one[None])
+            out = jnp.where(mask, feature.function(given), out)
     return out
+
+
+EVERYWHERE = frozenset(ACTIVATIONS.values())
+"""Functions that are finite, with their derivatives, at all numbers."""
 
 
 def _pull(field: AbstractBlockField, q: Array, cotangent: Array) -> Array:

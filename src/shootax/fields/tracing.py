@@ -1,8 +1,8 @@
-"""What a traced program does, followed with labels in the place of numbers.
+"""A traced program interpreted with labels in place of numbers: the rules of layout inference.
 
 A label says which entry of the state, or of a leaf of θ, stands in a place. Moving entries about moves
 their labels, elementwise operations grow an expression, and a product of weights with functions of the
-state is a term of a sum. [`Unreadable`][] is raised at anything else.
+state is a term of a sum. [`NotInferable`][] is raised at anything else.
 """
 
 import dataclasses
@@ -27,16 +27,21 @@ from shootax.fields.expressions import (
     Expression,
     constant,
 )
+from shootax.fields.host import step
+
+SMALLEST = 1e-6
+"""A constant feature that is smaller, or larger than its inverse, is left to the linear form: the
+penalty of its weights, in terms of those of a bias, is divided by its square."""
 
 
-class Unreadable(Exception):
-    """What was met is not part of a block field."""
+class NotInferable(Exception):
+    """An operation has no place in a block field."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Entries:
-    """Functions of entries of the state: `labels` says of which (a constant has -1), `kinds` by
-    which of the `functions`."""
+    """Functions of entries of the state: `labels` says of which (-1 where, and only where, the
+    function is a [`Constant`][]), `kinds` by which of the `functions`."""
 
     labels: np.ndarray
     kinds: np.ndarray
@@ -64,12 +69,14 @@ class Weights:
 
 @dataclasses.dataclass(frozen=True)
 class Term:
-    """Row $i$ is $Σ_j$ θ[`weights[i, j]`] · `function`(z[`source[j]`]), or θ[`weights[i, 0]`]."""
+    """Row $i$ is $Σ_j$ θ[`weights[i, j]`] · `function`(z[`source[j]`]), or, without a source,
+    `scale` · θ[`weights[i, 0]`]."""
 
     leaf: int
     weights: np.ndarray
     source: np.ndarray | None
     function: Expression
+    scale: float = 1.0
 
 
 @dataclasses.dataclass(frozen=True)
@@ -82,22 +89,23 @@ class Sums:
 Value = Entries | Weights | Sums
 
 
-def follow(
-    program: core.ClosedJaxpr, given: Sequence[Value], *, plain: bool = False
+def interpret(
+    program: core.ClosedJaxpr, given: Sequence[Value], *, plain: bool = False, orders: int = 2
 ) -> list[Value]:
-    """The outputs of a program, in labels. `plain` leaves derivatives that were given by hand out."""
+    """The outputs of a program, in labels. `plain` ignores custom derivatives; otherwise they are
+    interpreted up to `orders`, as many as a training gradient takes."""
     known: dict[Any, Value] = dict(zip(program.jaxpr.invars, given, strict=True))
     constants = dict(zip(program.jaxpr.constvars, program.consts, strict=True))
 
-    def read(atom: Any) -> Value:
+    def value_of(atom: Any) -> Value:
         if isinstance(atom, core.Literal):
             return _known(atom.val)
         return _known(constants[atom]) if atom in constants else known[atom]
 
     for equation in _needed(program.jaxpr):
-        out = _step(equation, [read(atom) for atom in equation.invars], plain)
+        out = _step(equation, [value_of(atom) for atom in equation.invars], plain, orders)
         known.update(zip(equation.outvars, out, strict=True))
-    return [read(atom) for atom in program.jaxpr.outvars]
+    return [value_of(atom) for atom in program.jaxpr.outvars]
 
 
 def _needed(program: core.Jaxpr) -> list[core.JaxprEqn]:
@@ -116,18 +124,18 @@ def _known(value: Any) -> Value:
         array = np.asarray(value)
         return Entries.of(np.full(array.shape, -1, np.int32), constant(array))
     except (TypeError, ValueError):  # an array that is traced, or whose entries differ
-        raise Unreadable from None
+        raise NotInferable from None
 
 
-def _step(equation: core.JaxprEqn, given: list[Value], plain: bool) -> list[Value]:
+def _step(equation: core.JaxprEqn, given: list[Value], plain: bool, orders: int) -> list[Value]:
     """One operation."""
     name, params = equation.primitive.name, equation.params
     if name in ("jit", "pjit"):
-        return follow(params["jaxpr"], given, plain=plain)
+        return interpret(params["jaxpr"], given, plain=plain, orders=orders)
     if name == "custom_jvp_call" and plain:
-        return follow(params["call_jaxpr"], given, plain=True)
+        return interpret(params["call_jaxpr"], given, plain=True)
     if name == "custom_jvp_call":
-        return [_customised(equation, given)]
+        return [_customised(equation, given, orders)]
     if name in MOVES:
         return [_moved(MOVES[name](params), given[0])]
     if name == "split":
@@ -150,7 +158,7 @@ def _step(equation: core.JaxprEqn, given: list[Value], plain: bool) -> list[Valu
         out: Any = equation.outvars[0].aval
         parts = (sums(_moved(lambda a: np.broadcast_to(a, out.shape), value)) for value in given)
         return [Sums(tuple(term for part in parts for term in part.terms))]
-    raise Unreadable
+    raise NotInferable
 
 
 def _spread(params: dict[str, Any]) -> Callable[[np.ndarray], np.ndarray]:
@@ -169,10 +177,15 @@ def _cut(params: dict[str, Any]) -> Callable[[np.ndarray], np.ndarray]:
     return lambda labels: labels[tuple(map(slice, starts, stops, strides))]
 
 
+def _reshaped(params: dict[str, Any]) -> Callable[[np.ndarray], np.ndarray]:
+    require(params["dimensions"] is None)
+    return lambda labels: labels.reshape(params["new_sizes"])
+
+
 MOVES: dict[str, Callable[[dict[str, Any]], Callable[[np.ndarray], np.ndarray]]] = {
     "broadcast_in_dim": _spread,
     "copy": lambda params: lambda labels: labels,
-    "reshape": lambda params: lambda labels: labels.reshape(params["new_sizes"]),
+    "reshape": lambda params: _reshaped(params),
     "rev": lambda params: lambda labels: np.flip(labels, params["dimensions"]),
     "slice": _cut,
     "squeeze": lambda params: lambda labels: np.squeeze(labels, params["dimensions"]),
@@ -235,7 +248,7 @@ def _cast(value: Value, dtype: np.dtype) -> Value:
 
     def change(function: Expression) -> Expression:
         if isinstance(function, Constant):
-            return Constant(float(function.value), "f")
+            return Constant(float(np.asarray(function.value).astype(dtype)), "f")
         return function if isinstance(function, Argument) else Cast(function)
 
     return value.changed(change) if isinstance(value, Entries) else value
@@ -249,50 +262,66 @@ def _elementwise(equation: core.JaxprEqn, given: list[Entries]) -> Entries:
     mine = np.max(labels, axis=0)
     require(all(((label == mine) | (label < 0)).all() for label in labels))
     combinations, kind = np.unique(np.reshape(kinds, (len(given), -1)), axis=1, return_inverse=True)
-    parameters = tuple(sorted(equation.params.items()))
     functions = tuple(
-        Apply(
-            equation.primitive,
-            parameters,
-            tuple(value.functions[k] for value, k in zip(given, combination, strict=True)),
-        )
-        for combination in combinations.T
+        _applied(equation, tuple(value.functions[k] for value, k in zip(given, ks, strict=True)))
+        for ks in combinations.T
     )
     return Entries(mine, kind.reshape(shape), functions)
 
 
-def _customised(equation: core.JaxprEqn, given: list[Value]) -> Value:
-    """A function with a derivative of its own: both are followed."""
+def _applied(equation: core.JaxprEqn, operands: tuple[Expression, ...]) -> Expression:
+    """An elementwise operation on expressions. What depends on no entry is computed right away."""
+    if not all(isinstance(operand, Constant) for operand in operands):
+        return Apply(equation.primitive, tuple(sorted(equation.params.items())), operands)
+    dtypes = [np.dtype(atom.aval.dtype) for atom in equation.invars]  # pyright: ignore[reportAttributeAccessIssue]
+    values = [
+        np.asarray(operand.value, dtype)  # pyright: ignore[reportAttributeAccessIssue]
+        for operand, dtype in zip(operands, dtypes, strict=True)
+    ]
+    with np.errstate(all="ignore"):
+        return constant(step(equation, values)[0])
+
+
+def _customised(equation: core.JaxprEqn, given: list[Value], orders: int) -> Value:
+    """A function with a custom derivative: both are interpreted, and both must be elementwise."""
     varying = [i for i, value in enumerate(given) if not _is_constant(value)]
     others = [atom for i, atom in enumerate(equation.invars) if i not in varying]
     require(len(varying) == 1 and len(equation.outvars) == 1)
     require(all(isinstance(atom, core.Literal) for atom in others))
     value, atom = given[varying[0]], equation.invars[varying[0]]
     if not isinstance(value, Entries) or len(np.unique(value.kinds)) != 1:
-        raise Unreadable
+        raise NotInferable
+    source, target = (variable.aval for variable in (atom, equation.outvars[0]))
+    require(source.shape == target.shape and source.dtype == target.dtype)  # pyright: ignore[reportAttributeAccessIssue]
     argument = Entries.of(value.labels, Argument())
     inner = equation.params["call_jaxpr"]
     alone: Any = ((), (atom,), equation.outvars, (equation,))
     program = core.Jaxpr(*alone, debug_info=inner.jaxpr.debug_info)
     whole = core.jaxpr_as_fun(core.ClosedJaxpr(program, ()))
 
+    def pushed(s: Array, direction: Array) -> Array:
+        return jax.jvp(lambda s: whole(s)[0], (s,), (direction,))[1]
+
     def derivative(s: Array) -> Array:
-        return jax.jvp(lambda s: whole(s)[0], (s,), (jnp.ones_like(s),))[1]
+        return pushed(s, jnp.ones_like(s))
 
     inside = [argument if value is v else v for v in given]
-    aval: Any = atom.aval
-    tilt = jax.make_jaxpr(derivative)(jax.ShapeDtypeStruct(aval.shape, aval.dtype))
-    height = _function(follow(inner, inside, plain=True), argument)
-    slope = _function(follow(tilt, [argument], plain=True), argument)
+    template: Any = jax.ShapeDtypeStruct(source.shape, source.dtype)  # pyright: ignore[reportAttributeAccessIssue]
+    tilt = jax.make_jaxpr(derivative)(template)
+    height = _function(interpret(inner, inside, plain=True), argument)
+    slope = _function(interpret(tilt, [argument], plain=True), argument)
+    # The slope is taken along ones, which would not show that directions change places: here they
+    # have labels.
+    along = jax.make_jaxpr(pushed)(template, template)
+    _function(interpret(along, [argument] * 2, plain=True), argument)
 
     @functools.cache
     def exact() -> Expression:
-        # The slope may call the function itself, so this is for those who differentiate it.
-        try:
-            return _function(follow(tilt, [argument]), argument)
-        except Unreadable:
-            return slope
+        # The slope may call the function itself, so this ends where no more orders are wanted.
+        return _function(interpret(tilt, [argument], orders=orders - 1), argument)
 
+    if orders > 0:
+        exact()
     return value.changed(lambda function: Custom(height, slope, function, exact))
 
 
@@ -300,7 +329,8 @@ def _function(values: list[Value], argument: Entries) -> Expression:
     """The one function of the argument that a value is."""
     (value,) = values
     if not isinstance(value, Entries) or len(kinds := np.unique(value.kinds)) != 1:
-        raise Unreadable
+        raise NotInferable
+    require(value.labels.shape == argument.labels.shape)
     require(((value.labels == argument.labels) | (value.labels < 0)).all())
     return value.functions[kinds[0]]
 
@@ -318,7 +348,7 @@ def _product(given: list[Value], axes: Any) -> Sums:
         pairs.reverse()
     (weights, axis), (features, _) = pairs
     if not isinstance(weights, Weights) or not isinstance(features, Entries):
-        raise Unreadable
+        raise NotInferable
     require(features.labels.ndim == 1)
     lines = np.moveaxis(weights.labels, axis, -1)
     places = numbers(lines.shape[:-1])
@@ -327,12 +357,14 @@ def _product(given: list[Value], axes: Any) -> Sums:
     for span, function in _runs(features):
         source = features.labels[span]
         if not isinstance(function, Constant):
+            require((source >= 0).all())
             terms.append((places, Term(weights.leaf, matrix[:, span], source, function)))
-        elif function.value == 1:
-            bias = [matrix[:, j : j + 1] for j in range(span.start, span.stop)]
-            terms += [(places, Term(weights.leaf, column, None, Argument())) for column in bias]
-        else:
-            require(function.value == 0)
+        elif function.value != 0:
+            scale = float(function.value)
+            require(SMALLEST <= abs(scale) <= 1 / SMALLEST)  # not for NaN either
+            for j in range(span.start, span.stop):
+                column = Term(weights.leaf, matrix[:, j : j + 1], None, Argument(), scale)
+                terms.append((places, column))
     return Sums(tuple(terms))
 
 
@@ -349,7 +381,7 @@ def _runs(features: Entries) -> list[tuple[slice, Expression]]:
 
 def require(condition: bool) -> None:
     if not condition:
-        raise Unreadable
+        raise NotInferable
 
 
 def numbers(shape: tuple[int, ...]) -> np.ndarray:

@@ -1,14 +1,18 @@
-"""The table of blocks of a user's field, read off the program of `f`.
+"""Layout inference: the block layout of a user's field, from the traced program of `f`.
 
-`f` is traced once, and its operations are followed with labels in the place of numbers: which entry of
+`f` is traced once, and its operations are interpreted with labels in place of numbers: which entry of
 the state or of θ stands where, and which elementwise function has been applied to it. Where in the end
 every velocity is a sum of weights times such functions, the field is a block field, and shooting takes
-the forms that are written out for those. Nothing is tried out in numbers, so nothing is guessed: an
-operation that is not understood ends the reading, and the field is left as it is.
+the forms that are written out for those. An operation that has no rule ends the inference. A layout that
+was inferred is then compared with `f` itself at random points.
 """
 
 import dataclasses
+import functools
 import itertools
+import logging
+from collections.abc import Hashable
+from typing import NamedTuple
 
 import equinox as eqx
 import jax
@@ -16,16 +20,18 @@ import jax.numpy as jnp
 import numpy as np
 
 from shootax.activations import Activation, identity
+from shootax.fields.agreement import Placed, agrees
 from shootax.fields.base import AbstractField, entry_name, size
 from shootax.fields.block import AbstractBlockField, Block, Feature, Layout
 from shootax.fields.expressions import Argument
-from shootax.fields.following import (
+from shootax.fields.programs import require_one_precision, traced
+from shootax.fields.tracing import (
     Entries,
+    NotInferable,
     Term,
-    Unreadable,
     Value,
     Weights,
-    follow,
+    interpret,
     join,
     numbers,
     ravel,
@@ -37,24 +43,33 @@ MOST_PARTS = 16
 """A state that falls into more parts than this is left alone: its blocks are too small to pay."""
 
 
-class ReadField(AbstractBlockField):
-    """The block field that equals a user's field. θ has other names and shapes there.
+logger = logging.getLogger("shootax")
 
-    `entries` names, for each block, the entry of the user's θ that it is made of, and says whether
-    it is the whole of it, with the velocities along its leading axis.
-    """
+
+class Source(NamedTuple):
+    """Where a block comes from: it is `scale` times (part of) the entry `entry` of the user's θ;
+    `whole` says that it is all of it, with the velocities along its leading axis."""
+
+    block: str
+    entry: str
+    whole: bool
+    scale: float
+
+
+class InferredField(AbstractBlockField):
+    """The block field that equals a user's field. θ has other names and shapes there."""
 
     dim: int = eqx.field(static=True)
     table: Layout = eqx.field(static=True)
-    entries: tuple[tuple[str, str, bool], ...] = eqx.field(static=True)
+    sources: tuple[Source, ...] = eqx.field(static=True)
 
     @property
     def layout(self) -> Layout:
         return self.table
 
 
-def read_blocks(field: AbstractField) -> ReadField | None:
-    """The same field as a table of blocks, or `None` where it is not made of blocks.
+def infer_layout(field: AbstractField) -> InferredField | None:
+    """The same field with its block layout, or `None` where it is not made of blocks.
 
     !!! example
 
@@ -66,15 +81,36 @@ def read_blocks(field: AbstractField) -> ReadField | None:
             return theta["A"] @ jnp.tanh(z) + theta["b"]
 
         field = sx.FunctionField(f, state=sx.shape(3), theta={"A": sx.shape(3, 3), "b": sx.shape(3)})
-        print(sx.read_blocks(field).layout.blocks)
+        print(sx.infer_layout(field).layout.blocks)
         ```
     """
+    try:
+        hash(field)
+    except TypeError:  # it has arrays of its own
+        return _inferred(field)
+    return _remembered(field, jnp.result_type(float))
+
+
+@functools.lru_cache(maxsize=256)
+def _remembered(field: AbstractField, dtype: Hashable) -> InferredField | None:
+    return _inferred(field)
+
+
+def _inferred(field: AbstractField) -> InferredField | None:
     if not jax.tree.leaves(field.theta):
         return None
     try:
-        return _table(field, _terms(field))
-    except Unreadable:
+        inferred, placed = _table(field, _terms(field))
+    except NotInferable:
         return None
+    if agrees(field, inferred, placed):
+        return inferred
+    logger.warning(
+        "The block layout inferred for %s does not reproduce it at random points, so it keeps the "
+        "linear form. Please report this field.",
+        type(field).__name__,
+    )
+    return None
 
 
 def _terms(field: AbstractField) -> list[tuple[np.ndarray, Term]]:
@@ -83,7 +119,8 @@ def _terms(field: AbstractField) -> list[tuple[np.ndarray, Term]]:
     like = jax.tree.map(
         lambda leaf: jax.ShapeDtypeStruct(leaf.shape, dtype), (field.state, field.theta)
     )
-    program = jax.make_jaxpr(lambda z, theta: field(z, theta))(*like)
+    program = traced(field)
+    require_one_precision(program.jaxpr, np.dtype(dtype))
     states, weights = (jax.tree.leaves(tree) for tree in like)
     starts = np.cumsum([0, *(leaf.size for leaf in states)])
     given: list[Value] = [
@@ -91,7 +128,7 @@ def _terms(field: AbstractField) -> list[tuple[np.ndarray, Term]]:
         for start, leaf in zip(starts, states, strict=False)
     ]
     given += [Weights(i, numbers(leaf.shape)) for i, leaf in enumerate(weights)]
-    velocity = join([ravel(value) for value in follow(program, given)], 0)
+    velocity = join([ravel(value) for value in interpret(program, given)], 0)
     return [
         (place, dataclasses.replace(term, weights=term.weights[place[place >= 0]]))
         for place, term in sums(velocity).terms
@@ -99,7 +136,10 @@ def _terms(field: AbstractField) -> list[tuple[np.ndarray, Term]]:
     ]
 
 
-def _table(field: AbstractField, terms: list[tuple[np.ndarray, Term]]) -> ReadField:
+def _table(
+    field: AbstractField, terms: list[tuple[np.ndarray, Term]]
+) -> tuple[InferredField, list[Placed]]:
+    """The block field of a sum of terms, and which entries of θ its blocks consist of."""
     total = size(field.state)
     leaves = [(entry_name(path), leaf) for path, leaf in jax.tree.leaves_with_path(field.theta)]
     require(len(terms) > 0)
@@ -112,20 +152,26 @@ def _table(field: AbstractField, terms: list[tuple[np.ndarray, Term]]) -> ReadFi
     require(len(cuts) - 1 <= MOST_PARTS)
     parts = {f"z{i}": (a, b) for i, (a, b) in enumerate(itertools.pairwise(cuts))}
     features: dict[tuple[str, Activation], str] = {}
-    blocks, entries = [], []
+    blocks, origins, places = [], [], []
     for target, term in placed:
         name, leaf = leaves[term.leaf]
         in_order = np.array_equal(term.weights.ravel(), np.arange(leaf.size))
         whole = in_order and leaf.shape[:1] == term.weights.shape[:1]
         function = identity if term.function == Argument() else term.function
         moved = _within(parts, target)
-        read = [None] if term.source is None else _within(parts, _range(term.source))
-        for part, source in itertools.product(moved, read):
+        span = None if term.source is None else _range(term.source)
+        used = [None] if span is None else _within(parts, span)
+        for part, source in itertools.product(moved, used):
             feature = "one"
             if source is not None:
                 feature = features.setdefault((source, function), f"φ{len(features)}")
             blocks.append(Block(f"block{len(blocks)}", part, feature))
-            entries.append((blocks[-1].name, name, whole and len(moved) * len(read) == 1))
+            alone = whole and len(moved) * len(used) == 1
+            origins.append(Source(blocks[-1].name, name, alone, term.scale))
+            rows = term.weights[slice(*(edge - target[0] for edge in parts[part]))]
+            if source is not None and span is not None:
+                rows = rows[:, slice(*(edge - span[0] for edge in parts[source]))]
+            places.append(Placed(blocks[-1].name, term.leaf, rows, term.scale))
     require(len({(block.target, block.feature) for block in blocks}) == len(blocks))
     order = list(parts)
     varying = sorted(features.items(), key=lambda item: order.index(item[0][0]))
@@ -134,7 +180,7 @@ def _table(field: AbstractField, terms: list[tuple[np.ndarray, Term]]) -> ReadFi
         features=(*(Feature(n, part, f) for (part, f), n in varying), Feature("one", None)),
         blocks=tuple(blocks),
     )
-    return ReadField(dim=total, table=layout, entries=tuple(entries))
+    return InferredField(dim=total, table=layout, sources=tuple(origins)), places
 
 
 def _range(labels: np.ndarray) -> tuple[int, int]:

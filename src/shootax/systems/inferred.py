@@ -1,4 +1,4 @@
-"""A user's field whose table of blocks was read: it moves as that block field does."""
+"""A user's field whose block layout was inferred: it moves as that block field does."""
 
 import math
 
@@ -7,14 +7,14 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, PyTree
 
 from shootax.fields import AbstractField
-from shootax.fields.reading import ReadField
+from shootax.fields.inference import InferredField
 from shootax.fields.rows import pack
 from shootax.maximisers import AbstractMaximiser
 from shootax.penalties import Quadratic, SPDMatrix
 from shootax.systems.base import AbstractSystem, Moment, ParticleState, State
 
 
-class ReadSystem(AbstractSystem):
+class InferredSystem(AbstractSystem):
     """States as the user's field has them outside, one vector for each row inside.
 
     Only the weights, where they are asked for, come from the field itself.
@@ -70,12 +70,16 @@ def vectors(particles: ParticleState) -> ParticleState:
     return ParticleState(matrix(particles.q), matrix(particles.p))
 
 
-def block_penalty(read: ReadField, penalty: Quadratic) -> Quadratic | None:
-    """The penalty by blocks; `None` where a matrix weighs an entry of θ that the reading has cut up
-    or turned."""
+def block_penalty(inferred: InferredField, penalty: Quadratic) -> Quadratic | None:
+    """The penalty by blocks; `None` where a matrix weighs an entry of θ that the layout cuts up or
+    transposes. A block $cθ$ has the weight $w/c^2$."""
     weights = {}
-    for block, entry, whole in read.entries:
-        weight = weights[block] = penalty.weight(entry)
-        if isinstance(weight, SPDMatrix) and not whole:
+    for block, entry, whole, scale in inferred.sources:
+        weight = penalty.weight(entry)
+        if not isinstance(weight, SPDMatrix):
+            weights[block] = weight / scale**2
+        elif whole:
+            weights[block] = weight if scale**2 == 1 else SPDMatrix(weight.values / scale**2, entry)
+        else:
             return None
     return Quadratic(weights)

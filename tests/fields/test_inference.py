@@ -8,9 +8,9 @@ import pytest
 
 import shootax as sx
 from cases import KEY, Pendulum, Rotor, assert_close, spd, usually
-from shootax.fields import ReadField
+from shootax.fields import InferredField
 from shootax.systems import LinearSystem
-from shootax.systems.read import ReadSystem
+from shootax.systems.inferred import InferredSystem
 
 D, H = 2, 3
 SHAPES = {
@@ -114,7 +114,7 @@ def value_and_gradient(field, form, penalty=None):
 def test_a_field_that_was_read_moves_as_it_is(name):
     """Value and training gradient against plain differentiation of the user's function."""
     field = WRITTEN[name]()
-    assert isinstance(sx.read_blocks(field), ReadField)
+    assert isinstance(sx.infer_layout(field), InferredField)
     wanted = value_and_gradient(field, "automatic")
     for form in ("dense", "kernel"):
         assert_close(value_and_gradient(field, form), wanted, rtol=1e-10, atol=1e-11)
@@ -126,11 +126,11 @@ def test_the_fields_of_the_library_are_read_as_they_were_written():
         sx.BlockSparse((2, 1), [(0, 1), (1, 0)]),
     ):  # fmt: skip
         wrapped = sx.FunctionField(field.__call__, state=field.state, theta=field.theta)
-        read = sx.read_blocks(wrapped)
+        read = sx.infer_layout(wrapped)
         assert read is not None
         assert list(read.layout.parts.values()) == list(field.layout.parts.values())
         assert len(read.layout.features) == len(field.layout.features)
-        assert {entry for _, entry, whole in read.entries if whole} == set(field.theta)
+        assert {source.entry for source in read.sources if source.whole} == set(field.theta)
 
 
 @pytest.mark.parametrize("form", ["dense", "kernel"])
@@ -172,7 +172,7 @@ def test_derivatives_given_by_hand_are_kept():
         return step(primals[0]), tangents[0] * (1 - jnp.tanh(primals[0]) ** 2)
 
     for activation in (jax.nn.relu, jax.nn.softplus, step):
-        read = sx.read_blocks(updown(activation))
+        read = sx.infer_layout(updown(activation))
         assert read is not None
         ours = read.layout.features[1].function
         points = jnp.array([-2.0, -1e-3, 0.0, 1e-3, 5.0])
@@ -185,7 +185,7 @@ def test_derivatives_given_by_hand_are_kept():
 
 def test_piecewise_linear_functions_are_known_as_such():
     def straight(activation):
-        read = sx.read_blocks(updown(activation))
+        read = sx.infer_layout(updown(activation))
         assert read is not None
         return read.layout.features[1].function.straight
 
@@ -203,7 +203,7 @@ def square(function):
     return sx.FunctionField(function, state=sx.shape(2), theta={"A": sx.shape(2, 2)})
 
 
-UNREADABLE = {
+NOT_INFERABLE = {
     "rotor": Rotor,
     "gate": lambda: square(lambda z, th: th["A"][0] * z),
     "drift": lambda: square(lambda z, th: th["A"] @ z - z),
@@ -225,9 +225,9 @@ UNREADABLE = {
 }
 
 
-@pytest.mark.parametrize("name", UNREADABLE)
+@pytest.mark.parametrize("name", NOT_INFERABLE)
 def test_what_is_not_made_of_blocks_is_left_alone(name):
-    assert sx.read_blocks(UNREADABLE[name]()) is None
+    assert sx.infer_layout(NOT_INFERABLE[name]()) is None
 
 
 def system(field, rows=8, particles=3, penalty=sx.Quadratic()):
@@ -242,13 +242,13 @@ def test_the_engine_reads_by_itself_and_takes_the_cheaper_form():
     for size, form in ((6, "DenseSystem"), (300, "KernelSystem")):
         field = sx.FunctionField(f, state=sx.shape(size), theta={"A": sx.shape(size, size)})
         chosen = system(field)
-        assert isinstance(chosen, ReadSystem)
+        assert isinstance(chosen, InferredSystem)
         assert type(chosen.blocks).__name__ == form
     assert isinstance(system(Rotor()), LinearSystem)
     # Θ would be mostly zeros.
     sparse = sx.BlockSparse((2,) * 8)
     wrapped = sx.FunctionField(sparse.__call__, state=sparse.state, theta=sparse.theta)
-    assert sx.read_blocks(wrapped) is not None
+    assert sx.infer_layout(wrapped) is not None
     assert isinstance(system(wrapped), LinearSystem)
 
 
