@@ -131,7 +131,8 @@ def is_text(values: Series) -> bool:
     some = values.dropna().iloc[:1000]
     if not some.map(lambda entry: isinstance(entry, str)).all():
         return False
-    return bool(pd.to_numeric(some, errors="coerce").isna().mean() > 0.5)
+    numbers: Series = pd.to_numeric(some, errors="coerce")
+    return bool(numbers.isna().mean() > 0.5)
 
 
 def _has_dates(values: Series) -> bool:

@@ -118,10 +118,10 @@ def first_too_large(x: np.ndarray) -> tuple[int, int] | None:
 
 def finite(predictions: np.ndarray) -> np.ndarray:
     """The same predictions, with a warning if any is not finite."""
-    lost = ~np.isfinite(predictions.reshape(len(predictions), -1)).all(axis=1)
+    lost = np.any(~np.isfinite(predictions.reshape(len(predictions), -1)), axis=1)
     if lost.any():
         warnings.warn(
-            f"{int(lost.sum())} of {len(lost)} predictions are not finite, the first in row "
+            f"{int(lost.sum())} of {len(predictions)} predictions are not finite, the first in row "
             f"{int(np.argmax(lost)) + 1}: the network overflows there. Do not use them.",
             stacklevel=4,
         )
