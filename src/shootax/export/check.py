@@ -11,6 +11,7 @@ import numpy as np
 from jaxtyping import PyTree
 
 from shootax import checks
+from shootax.export import reader
 from shootax.export.trace import trace
 
 
@@ -69,7 +70,9 @@ def _stablehlo(path: pathlib.Path, x: PyTree) -> Any:
 
 
 def _numpy(path: pathlib.Path, inputs: list[np.ndarray]) -> Any:
-    return _module(path.with_suffix(".py")).load(path)(*inputs)
+    return reader.load(path)(
+        *inputs
+    )  # the same text as in the file beside it, which is not run here
 
 
 def _module(path: pathlib.Path) -> types.ModuleType:
