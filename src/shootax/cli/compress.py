@@ -9,6 +9,7 @@ from rich.console import Console
 from rich.table import Table
 
 import shootax as sx
+from shootax.cli.text import say
 
 
 def run(
@@ -22,6 +23,13 @@ def run(
     as_json: bool,
 ) -> None:
     """Prints the curve of error against particles and writes the net that was found."""
+    about = sx.load_record(model).get("estimator")
+    if about is not None:
+        raise ValueError(
+            f"{model} holds a {about['kind']}; compress takes a single Net, and would lose the "
+            "scaling of its columns. To compress its net alone, write that to a file of its own: "
+            f"shootax.save('net.safetensors', shootax.load({str(model)!r}))."
+        )
     net = sx.load(model)
     if not isinstance(net, sx.Net):
         raise ValueError(f"{model} holds a {type(net).__name__}; compress takes a single Net.")
@@ -44,7 +52,7 @@ def run(
         record = {"tolerance": tolerance, "curve": [point._asdict() for point in found.curve]}
         sx.save(out, found.net, record=record)
         if not as_json:
-            Console().print(f"Written: {out}")
+            say(f"Written: {out}")
 
 
 def _numbers(text: str | None) -> list[int] | None:
