@@ -191,15 +191,26 @@ def test_columns_that_are_wrong_are_refused(folder, tmp_path):
             table_reader.load(tmp_path / "bad.json")
 
 
-def test_forecasts_in_stablehlo(tmp_path):
+@pytest.mark.parametrize(
+    "formulation", ["dynamic-particles", pytest.param("dynamic-direct", marks=pytest.mark.slow)]
+)
+def test_forecasts(formulation, tmp_path):
+    """Uneven times, missing entries, and times between the grid points of the integrator."""
     t = np.cumsum(np.random.default_rng(0).uniform(0.1, 0.3, 12))
     waves = 5 + np.sin(t + np.arange(6)[:, None])[:, :, None]
     waves[0, 0] = np.nan
-    model = ShootingForecaster(history=3, horizon=2, **QUICK).fit(waves, times=t)
-    sx.export(model, tmp_path / "f.stablehlo", to="stablehlo")
-    assert difference(model, tmp_path / "f.stablehlo", "stablehlo") < 1e-6
-    with pytest.raises(ValueError, match="ShootingForecaster can be exported to stablehlo only"):
-        sx.export(model, tmp_path / "f.onnx", to="onnx")
+    model = ShootingForecaster(history=3, horizon=2, formulation=formulation, **QUICK)
+    model.fit(waves, times=t)
+    for to in installed():
+        sx.export(model, tmp_path / f"f{ENDINGS[to]}", to=to)
+        assert difference(model, tmp_path / f"f{ENDINGS[to]}", to) < 1e-6
+    assert not (tmp_path / "f_columns.py").exists(), "sequences are no table"
+    even = ShootingForecaster(history=2, horizon=3, formulation=formulation, **QUICK)
+    even.fit(waves[1:]).save(tmp_path / "even.safetensors")
+    said = command("export", tmp_path / "even.safetensors", "--to", "numpy")
+    assert float(said.split("its table:")[1].split()[0]) < 1e-6
+    with pytest.raises(ValueError, match="--steps is not for a ShootingForecaster"):
+        command("export", tmp_path / "even.safetensors", "--to", "numpy", "--steps", 2)
 
 
 def test_what_is_not_for_estimators_is_refused(folder, tmp_path):
@@ -263,10 +274,10 @@ def test_six_tables_and_more_in_every_format(name, double, tmp_path):
     with doubles(double):
         if isinstance(x, pd.DataFrame):
             known = columns.learn(x)
-            model = kind(max_iter=5).fit(columns.encode(x, known)[0], y)
+            model = kind(**QUICK).fit(columns.encode(x, known)[0], y)
             model._table = {"target": "y", "columns": columns.to_json(known)}
         else:
-            model = kind(max_iter=5).fit(x, y)
+            model = kind(**QUICK).fit(x, y)
             x = pd.DataFrame(x, columns=[f"x{i}" for i in range(x.shape[1])])
         wanted = predicted(model)(x)
         for to in installed():

@@ -60,7 +60,7 @@ def _loaded(path: pathlib.Path) -> Any:
 
 
 def _with_steps(model: Any, steps: int) -> Any:
-    if isinstance(model, Whole) and not model.bake:
+    if isinstance(model, Whole) and not isinstance(model.net, sx.Net):
         raise ValueError(f"--steps is not for a {model.about['estimator']}. Leave it out.")
     if isinstance(model, Whole):
         return dataclasses.replace(model, net=_with_steps(model.net, steps))

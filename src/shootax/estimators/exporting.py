@@ -11,6 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from shootax.estimators.between import Between
 from shootax.estimators.scaling import Scaler
 from shootax.export.whole import Whole
 
@@ -156,11 +157,7 @@ def _whole(values: np.ndarray, offset: int) -> Any:
 
 
 def forecasts(estimator: Any) -> Whole:
-    """The whole of a forecaster: its last `history` entries in, `horizon` steps ahead out.
-
-    The net is not baked, as it reports between the grid points of its integrator; so the particles
-    move with the data, which only StableHLO can say for any number of rows.
-    """
+    """The whole of a forecaster: its last `history` entries in, `horizon` steps ahead out."""
     length, features = estimator.history, estimator.n_features_in_
     step, span, scaler = estimator.step_, estimator.span_, estimator._x
     ahead = step * np.arange(1, estimator.horizon + 1)
@@ -209,15 +206,5 @@ def forecasts(estimator: Any) -> Whole:
         "inputs": {"history": length, "features": features, "step": step, "times": uneven},
         "outputs": {"kind": "forecasts", "horizon": estimator.horizon, "after": ahead.tolist()},
     }
-    return Whole(
-        estimator.net_,
-        shape,
-        prepare,
-        finish,
-        about,
-        sample,
-        reference,
-        call=lambda net, z: net(z, moments),
-        bake=False,
-        formats=("stablehlo",),
-    )
+    net = Between(estimator.net_, moments)
+    return Whole(net, shape, prepare, finish, about, sample, reference)

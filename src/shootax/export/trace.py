@@ -62,7 +62,7 @@ def trace(model: Any, input: Any = None) -> Traced:
 
 
 def _trace_whole(whole: Whole) -> Traced:
-    plain = _forward_only(baked(whole.net) if whole.bake else whole.net)
+    plain = _forward_only(baked(whole.net))
     arrays, rest = eqx.partition(plain, eqx.is_inexact_array)
     dtype = jnp.result_type(*jax.tree.leaves(arrays))
     (rows,) = jax.export.symbolic_shape("b")

@@ -11,10 +11,6 @@ import numpy as np
 from jaxtyping import PyTree
 
 
-def _only(net: Any, z: Any) -> Any:
-    return net(z)
-
-
 @dataclasses.dataclass(frozen=True)
 class Whole:
     """A net with what happens before and after it, in double precision: raw rows in, answers out.
@@ -28,9 +24,6 @@ class Whole:
     - `about`: for the JSON file beside an export: what the columns and the outputs are.
     - `sample`: `sample(generator, rows)` gives raw rows like those of the training.
     - `reference`: the answers of the original for raw rows, by its own code.
-    - `call`: how the net is called, where it is not simply `net(z)`.
-    - `bake`: whether the net is baked first.
-    - `formats`: the formats it can be written in, where not all.
     """
 
     net: Any
@@ -40,15 +33,12 @@ class Whole:
     about: dict[str, Any]
     sample: Callable[[np.random.Generator, int], PyTree]
     reference: Callable[[PyTree], np.ndarray]
-    call: Callable[[Any, Any], Any] = _only
-    bake: bool = True
-    formats: tuple[str, ...] = ("onnx", "torch", "stablehlo", "numpy")
 
     def answer(self, net: Any, x: PyTree, dtype: Any) -> Any:
         """The answers by a net of some precision. Double precision must be switched on."""
         z = self.prepare(x).astype(dtype)
         with doubles(jnp.dtype(dtype) == np.float64):
-            y = self.call(net, z)
+            y = net(z)
         return self.finish(y.astype(np.float64))
 
 

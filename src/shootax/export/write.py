@@ -66,11 +66,6 @@ def export(
         model = model._exported()
     if isinstance(model, Whole) and input is not None:
         raise ValueError("An estimator knows its columns: leave `input` out.")
-    if isinstance(model, Whole) and to not in model.formats:
-        raise ValueError(
-            f"A {model.about['estimator']} can be exported to {' or '.join(model.formats)} only, "
-            f"got to={to!r}."
-        )
     traced = trace(model, input)
     if to == "onnx":
         files = {path: onnx_file(traced)}
@@ -101,12 +96,13 @@ def _column_files(path: pathlib.Path) -> tuple[pathlib.Path, pathlib.Path]:
 
 
 def _columns(path: pathlib.Path, whole: Whole) -> dict[pathlib.Path, bytes]:
-    """What the columns of an estimator are, and a short file that reads it."""
+    """What the columns of an estimator are, and for tables a short file that reads it."""
     described, reader = _column_files(path)
     about = {"program": "shootax", "format": 1, **whole.about}
     text = json.dumps(about, indent=1, ensure_ascii=False)
     source = pathlib.Path(__file__).with_name("table_reader.py")
-    return {described: text.encode(), reader: source.read_bytes()}
+    is_table = isinstance(whole.about["inputs"], list)
+    return {described: text.encode(), **({reader: source.read_bytes()} if is_table else {})}
 
 
 def _write(files: dict[pathlib.Path, bytes]) -> list[pathlib.Path]:
