@@ -123,6 +123,8 @@ def _sample(
         if column["levels"] is None:
             mean, spread = scaler.mean[place], scaler.spread[place]
             x[:, i] = mean + spread * rng.uniform(-1.7, 1.7, rows)  # as wide as a uniform column
+            if column.get("offset"):  # these are whole numbers
+                x[:, i] = np.round(x[:, i])
         else:
             x[:, i] = rng.integers(UNKNOWN, len(column["levels"]), rows)
         width = 1 if column["levels"] is None else len(column["levels"])
