@@ -44,6 +44,13 @@ def bake(model: Any, *, integrator: AbstractFixedStep | None = None) -> Any:
         ```
     """
 
+    if not any(_is_whole(leaf) for leaf in jax.tree.leaves(model, is_leaf=_is_whole)):
+        raise ValueError(
+            f"There is no net to bake in {type(model).__name__}. Give a Net, or a pytree that holds "
+            "some. Of a fitted estimator, bake(estimator.net_) gives the net alone, which takes "
+            "scaled columns; export(estimator, path, to=...) writes all of it."
+        )
+
     def one(leaf: Any) -> Any:
         if isinstance(leaf, Passing):
             return _unpassed(leaf, integrator)

@@ -16,6 +16,7 @@ from shootax.bench import threads
 from shootax.bench.cases import CASES
 from shootax.bench.render import markdown
 from shootax.bench.settings import PARTS, Settings, names
+from shootax.cli.text import say
 from shootax.files import check_output, write_text
 
 
@@ -45,7 +46,7 @@ def run(runs: list[Settings], out: pathlib.Path | None) -> None:
         for table in _tables(mine):
             console.print(table)
     if out is not None:
-        console.print(f"Written: {out}")
+        say(f"Written: {out}", console)
 
 
 def planned(

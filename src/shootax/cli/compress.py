@@ -9,6 +9,7 @@ from rich.console import Console
 from rich.table import Table
 
 import shootax as sx
+from shootax.cli.text import say
 from shootax.files import check_output
 
 
@@ -25,6 +26,13 @@ def run(
     """Prints the curve of error against particles and writes the net that was found."""
     if out is not None:
         check_output(out, inputs=[model])
+    about = sx.load_record(model).get("estimator")
+    if about is not None:
+        raise ValueError(
+            f"{model} holds a {about['kind']}; compress takes a single Net, and would lose the "
+            "scaling of its columns. To compress its net alone, write that to a file of its own: "
+            f"shootax.save('net.safetensors', shootax.load({str(model)!r}))."
+        )
     net = sx.load(model)
     if not isinstance(net, sx.Net):
         raise ValueError(f"{model} holds a {type(net).__name__}; compress takes a single Net.")
@@ -45,7 +53,7 @@ def run(
         record = {"tolerance": tolerance, "curve": [point._asdict() for point in found.curve]}
         sx.save(out, found.net, record=record)
         if not as_json:
-            Console().print(f"Written: {out}")
+            say(f"Written: {out}")
 
 
 def _numbers(text: str | None) -> list[int] | None:

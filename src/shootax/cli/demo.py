@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.table import Table
 
 import shootax as sx
+from shootax.cli.text import say
 from shootax.data import quadratic_like, sample_function
 from shootax.files import write_text
 from shootax.plots import fit_figure, save_figure
@@ -58,7 +59,7 @@ def run(out: pathlib.Path, epochs: int, seed: int) -> None:
     console.print(_table(results))
     figure = fit_figure(nets, grid, truth, "x² + 3/(1 + x²): fits, and the way there along depth")
     paths = save_figure(figure, out, "fits")
-    console.print("Written: " + ", ".join(str(p) for p in (*paths, out / "results.json")))
+    say("Written: " + ", ".join(str(p) for p in (*paths, out / "results.json")), console)
 
 
 def _table(results: list[dict[str, Any]]) -> Table:

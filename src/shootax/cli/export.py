@@ -4,11 +4,11 @@ import dataclasses
 import pathlib
 from typing import Any
 
-from rich.console import Console
-
 import shootax as sx
 from shootax import checks
+from shootax.cli.text import say
 from shootax.export import TARGETS, difference
+from shootax.export.whole import Whole
 from shootax.export.write import ENDINGS, companions
 from shootax.integrators import AbstractFixedStep
 
@@ -17,27 +17,54 @@ def run(
     model: pathlib.Path, to: str, out: pathlib.Path | None, input: str | None, steps: int | None
 ) -> None:
     """Writes the files and tells how far they are from the model."""
-    console = Console()
     checks.one_of(to, TARGETS, "format")
-    net, shape = sx.load(model), _shape(input)
+    loaded, shape = _loaded(model), _shape(input)
+    whole = isinstance(loaded, Whole)
+    if whole and shape is not None:
+        raise ValueError(f"{model} holds an estimator, which knows its columns: leave --input out.")
     if out is None:
         word = f"_{to}" if to in ("torch", "numpy") else ""
         out = model.with_name(f"{model.stem}{word}{ENDINGS[to]}")
-    if any(path.resolve() == model.resolve() for path in companions(out, to)):
+    if any(path.resolve() == model.resolve() for path in companions(out, to, whole)):
         raise ValueError(f"The export would overwrite {model} itself. Give another name by --out.")
-    plain = net if steps is None else sx.bake(net, integrator=_coarser(net, steps))
+    plain = loaded if steps is None else _with_steps(loaded, steps)
     written = sx.export(plain, out, to=to, input=shape)  # pyright: ignore[reportArgumentType]
     for path in written:
-        console.print(f"Written: {path} ({path.stat().st_size:,} bytes)", highlight=False)
-    gap = difference(plain, out, to, input=shape)
+        say(f"Written: {path} ({path.stat().st_size:,} bytes)")
+    rows = "100 random rows" if not whole else "100 random raw rows in the ranges of its table"
+    gap = difference(loaded if whole else plain, out, to, input=shape)
     if gap is None:
-        console.print(f"Not run: the program for {to} is not installed here.")
-    else:
-        console.print(f"Largest difference from the model on 100 random rows: {gap:.1e}")
-    if steps is not None:
-        change = difference(net, out, to, input=shape)
-        if change is not None:
-            console.print(f"Of which by {steps} steps instead of its own: {change:.1e}")
+        say(f"Not run: the program for {to} is not installed here.")
+        return
+    say(f"Largest difference from the model on {rows}: {gap:.1e}")
+    if steps is not None and whole:
+        say(f"That includes the effect of {steps} steps instead of its own.")
+    elif steps is not None:
+        change = difference(loaded, out, to, input=shape)
+        say(f"Of which by {steps} steps instead of its own: {change:.1e}")
+
+
+def _loaded(path: pathlib.Path) -> Any:
+    """The model in a file; an estimator as a whole."""
+    if "estimator" not in sx.load_record(path):
+        return sx.load(path)
+    from shootax.estimators import (
+        ShootingClassifier,
+        ShootingForecaster,
+        ShootingRegressor,
+        saving,
+    )
+
+    kinds = (ShootingClassifier, ShootingForecaster, ShootingRegressor)
+    return saving.load(path, *kinds)._exported()
+
+
+def _with_steps(model: Any, steps: int) -> Any:
+    if isinstance(model, Whole) and not isinstance(model.net, sx.Net):
+        raise ValueError(f"--steps is not for a {model.about['estimator']}. Leave it out.")
+    if isinstance(model, Whole):
+        return dataclasses.replace(model, net=_with_steps(model.net, steps))
+    return sx.bake(model, integrator=_coarser(model, steps))
 
 
 def _coarser(net: Any, steps: int) -> AbstractFixedStep:

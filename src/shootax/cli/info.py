@@ -10,6 +10,7 @@ from rich.table import Table
 
 import shootax as sx
 from shootax.cli.tables import show
+from shootax.cli.text import plain
 
 
 def describe(path: pathlib.Path) -> dict[str, Any]:
@@ -71,8 +72,8 @@ def run(path: pathlib.Path, as_json: bool) -> None:
     table.add_column(overflow="fold")
     for name, value in facts.items():
         if value is not None:
-            table.add_row(name.replace("_", " "), _shown(value))
-    Console().print(table, markup=False)
+            table.add_row(plain(name.replace("_", " ")), plain(_shown(value)))
+    Console().print(table)
 
 
 def _shown(value: Any) -> str:

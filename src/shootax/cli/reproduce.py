@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.table import Table
 
 from shootax import checks
+from shootax.cli.text import say
 from shootax.experiments import EXPERIMENTS
 from shootax.experiments.settings import PRESETS, make_settings
 from shootax.machine import available_cores
@@ -45,7 +46,7 @@ def run(
         out = pathlib.Path("reproduce") / f"{name}-{preset}{end}"
     console = Console()
     runs = sum(len(group.seeds) for group in planned(experiment, settings))
-    console.print(f"{name}, {preset}: {runs} runs in {out}", highlight=False)
+    say(f"{name}, {preset}: {runs} runs in {out}", console)
     results = run_sweep(experiment, settings, out, jobs=jobs or available_cores(), console=console)
     console.print(summary_table(results))
     spent = sum(result.get("processor_seconds") or 0 for result in results)
@@ -54,8 +55,9 @@ def run(
 
     paths, notes = draw_sweep(out)
     for note in notes:
-        console.print(note, highlight=False)
-    console.print(f"Written: {out / 'results.json'} and {len(paths)} figures in {out / 'figures'}")
+        say(note, console)
+    figures = f"{len(paths)} figures in {out / 'figures'}"
+    say(f"Written: {out / 'results.json'} and {figures}", console)
 
 
 def show_list() -> None:

@@ -13,13 +13,15 @@ import shootax as sx
 from shootax import checks
 from shootax.estimators import model, saving, training
 from shootax.estimators.rows import Rows
+from shootax.export.whole import Exportable
 from shootax.train.losses import Loss
 
 
-class AbstractShooting(BaseEstimator):
+class AbstractShooting(BaseEstimator, Exportable):
     """An estimator around one net: linear lift, UpDown with some formulation, linear readout."""
 
     loss_: float
+    _table: dict[str, Any] | None = None  # what a file says of the table it was fitted to
 
     def __init__(
         self,
@@ -174,7 +176,7 @@ class AbstractShooting(BaseEstimator):
         )
         start = model.first(shape, rows.x, rng)
         fitted = training.train(start, rows, held_out, loss, options)
-        self.shape_ = shape
+        self.shape_, self._table = shape, None
         self.net_ = fitted.net
         self.loss_curve_ = fitted.history["objective"].tolist()
         self.validation_curve_ = (

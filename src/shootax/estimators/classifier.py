@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import jax
 import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
@@ -11,10 +12,11 @@ from sklearn.utils.validation import (
     column_or_1d,
 )
 
-from shootax.estimators import frames, saving, training
+from shootax.estimators import exporting, frames, saving, training
 from shootax.estimators.base import AbstractShooting
 from shootax.estimators.rows import merged, split
 from shootax.estimators.scaling import Scaler
+from shootax.export.whole import Whole
 
 
 class ShootingClassifier(ClassifierMixin, AbstractShooting):
@@ -103,6 +105,16 @@ class ShootingClassifier(ClassifierMixin, AbstractShooting):
         self._x = Scaler(*map(np.array, state["scalers"]["x"]))
         self.classes_ = saving.labels_from_json(state["classes"])
         self.target_names_ = state["target_names"]
+
+    def _exported(self) -> Whole:
+        check_is_fitted(self)
+
+        def finish(y: Any) -> Any:
+            return jax.nn.softmax(y, axis=1)
+
+        classes = saving.labels_to_json(self.classes_)["values"]
+        outputs = {"kind": "probabilities", "classes": classes, "targets": self.target_names_}
+        return exporting.exported(self, finish, self.predict_proba, outputs)
 
 
 def _log_softmax(logits: np.ndarray) -> np.ndarray:

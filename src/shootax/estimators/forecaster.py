@@ -7,11 +7,12 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from shootax import checks
-from shootax.estimators import training, windows
+from shootax.estimators import exporting, training, windows
 from shootax.estimators.base import AbstractShooting
 from shootax.estimators.rows import Rows
 from shootax.estimators.scaling import Scaler
 from shootax.estimators.windows import Sequences, masked_error
+from shootax.export.whole import Whole
 
 
 class ShootingForecaster(AbstractShooting):
@@ -241,6 +242,10 @@ class ShootingForecaster(AbstractShooting):
         """Whole sequences, so that no window overlaps one that is trained on."""
         number = round(count * self._held_out_fraction())
         return rng.permutation(count)[:number]
+
+    def _exported(self) -> Whole:
+        check_is_fitted(self)
+        return exporting.forecasts(self)
 
     def _state(self) -> dict[str, Any]:
         return {

@@ -6,10 +6,11 @@ import numpy as np
 from sklearn.base import RegressorMixin
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
-from shootax.estimators import frames, training
+from shootax.estimators import exporting, frames, training
 from shootax.estimators.base import AbstractShooting
 from shootax.estimators.rows import merged, split
 from shootax.estimators.scaling import Scaler
+from shootax.export.whole import Whole
 
 
 class ShootingRegressor(RegressorMixin, AbstractShooting):
@@ -78,6 +79,16 @@ class ShootingRegressor(RegressorMixin, AbstractShooting):
     def _restore(self, state: dict[str, Any]) -> None:
         self._x, self._y = (Scaler(*map(np.array, state["scalers"][name])) for name in ("x", "y"))
         self._flat, self.target_names_ = state["flat"], state["target_names"]
+
+    def _exported(self) -> Whole:
+        check_is_fitted(self)
+
+        def finish(y: Any) -> Any:
+            y = exporting.unscaled(y, self._y)
+            return y.reshape(y.shape[0]) if self._flat else y
+
+        outputs = {"kind": "predictions", "targets": self.target_names_}
+        return exporting.exported(self, finish, self.predict, outputs)
 
     def __sklearn_tags__(self) -> Any:
         tags = RegressorMixin.__sklearn_tags__(self)

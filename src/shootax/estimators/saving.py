@@ -34,6 +34,8 @@ def save(path: str | os.PathLike, estimator: Any, record: dict[str, Any]) -> Non
             "names": [str(name) for name in getattr(estimator, "feature_names_in_", [])],
         },
     }
+    if estimator._table is not None:
+        record = {"table": estimator._table, **record}
     sx.save(path, estimator.net_, record={**record, "estimator": about})
 
 
@@ -58,7 +60,9 @@ def load(path: str | os.PathLike, *kinds: type) -> Any:
             f"{about['kind']}.load."
         )
     try:
-        return _rebuilt(known[about["kind"]], about, sx.load(path))
+        estimator = _rebuilt(known[about["kind"]], about, sx.load(path))
+        estimator._table = record.get("table")
+        return estimator
     except (KeyError, TypeError) as error:
         raise FileFormatError(
             f"{path}, written by shootax {version}, does not fit this version, {sx.__version__} "

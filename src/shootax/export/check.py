@@ -1,5 +1,6 @@
 """Exported files, run by the programs they are for."""
 
+import contextlib
 import importlib.util
 import pathlib
 import types
@@ -11,7 +12,9 @@ import numpy as np
 from jaxtyping import PyTree
 
 from shootax import checks
+from shootax.export import reader
 from shootax.export.trace import trace
+from shootax.export.whole import Exportable, Whole, doubles
 
 
 def run_exported(path: Any, to: str, x: PyTree) -> list[np.ndarray]:
@@ -31,18 +34,30 @@ def difference(
 ) -> float | None:
     """The largest difference between a model and its exported file, on random rows.
 
+    For an estimator they are raw rows in the ranges of its training table, some of their entries
+    missing or unknown, and the comparison is with its own `predict` or `predict_proba`.
+
     It is in units of the largest output, or of 1 where that is less; `None` where the runtime of the
     format is not installed.
     """
     needed = {"onnx": "onnxruntime", "torch": "torch"}.get(to)
     if needed is not None and importlib.util.find_spec(needed) is None:
         return None
-    spec, generator = trace(model, input).spec, np.random.default_rng(0)
+    generator = np.random.default_rng(0)
+    if isinstance(model, Exportable):
+        model = model._exported()
+    if isinstance(model, Whole):
+        x = model.sample(generator, rows)
+        return _gap([model.reference(x)], run_exported(path, to, x))
+    spec = trace(model, input).spec
     x = jax.tree.map(
         lambda leaf: generator.normal(size=(rows, *leaf.shape[1:])).astype(leaf.dtype), spec
     )
     wanted = [np.asarray(leaf) for leaf in jax.tree.leaves(model(x))]
-    got = run_exported(path, to, x)
+    return _gap(wanted, run_exported(path, to, x))
+
+
+def _gap(wanted: list[np.ndarray], got: list[np.ndarray]) -> float:
     gap = max(float(np.max(np.abs(a - b))) for a, b in zip(wanted, got, strict=True))
     return gap / max(1.0, *(float(np.max(np.abs(a))) for a in wanted))
 
@@ -65,11 +80,16 @@ def _torch(path: pathlib.Path, inputs: list[np.ndarray]) -> Any:
 
 
 def _stablehlo(path: pathlib.Path, x: PyTree) -> Any:
-    return jax.export.deserialize(bytearray(path.read_bytes())).call(x)
+    exported = jax.export.deserialize(bytearray(path.read_bytes()))
+    wide = any(aval.dtype == np.float64 for aval in exported.in_avals)
+    with doubles() if wide else contextlib.nullcontext():
+        return jax.tree.map(np.asarray, exported.call(x))
 
 
 def _numpy(path: pathlib.Path, inputs: list[np.ndarray]) -> Any:
-    return _module(path.with_suffix(".py")).load(path)(*inputs)
+    return reader.load(path)(
+        *inputs
+    )  # the same text as in the file beside it, which is not run here
 
 
 def _module(path: pathlib.Path) -> types.ModuleType:

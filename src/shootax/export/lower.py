@@ -1,5 +1,6 @@
 """From a traced program to a graph: a walk over its equations."""
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -24,9 +25,10 @@ def lower(traced: Traced, *, freeze: bool, unroll: bool) -> Graph:
     """
     builder = Builder(freeze)
     program = traced.jaxpr
+    called = _unmistakable(list(traced.weights)) if freeze else list(traced.weights)
     weights = [
         Value(name, data.shape, str(data.dtype), data, weight=True)
-        for name, data in traced.weights.items()
+        for name, data in zip(called, traced.weights.values(), strict=True)
     ]
     inputs = [
         Value(name, _shape(variable.aval), str(variable.aval.dtype))
@@ -38,6 +40,18 @@ def lower(traced: Traced, *, freeze: bool, unroll: bool) -> Graph:
     outputs = walk.run(builder, program, [*weights, *inputs])
     outputs = [reshaped_copy(builder, value) for value in outputs]
     return Graph(tuple(inputs), without_idle(builder.items, tuple(outputs)), tuple(outputs))
+
+
+def _unmistakable(names: Sequence[str]) -> list[str]:
+    """Names of weights that are not those of inputs, outputs or results, or of parts of a file."""
+    taken = re.compile(r"([a-z]\d*|list_.*|program|file|allow_pickle|)([./].*)?|.*/.*", re.DOTALL)
+    found: list[str] = []
+    for name in names:
+        called = f"weights.{name.replace('/', '_')}" if taken.fullmatch(name) else name
+        while called in found or (called != name and called in names):
+            called += "_"
+        found.append(called)
+    return found
 
 
 def reshaped_copy(builder: Builder, value: Value) -> Value:

@@ -45,8 +45,8 @@ def _entries(item: Item) -> list[list[Any]]:
         outs = [*_names(item.results), *_names(item.stacked)]
         return [["loop", _names(item.starts), options, outs]]
     kind, options = item.kind, all_options(item.kind, item.options, item.out)
-    if "shape" in options:
-        options = {**options, "shape": [_size(size) for size in options["shape"]]}
+    for key in {"shape", "sizes"} & options.keys():
+        options = {**options, key: [_size(size) for size in options[key]]}
     if is_matrix_product(item):
         kind, options = "matmul", {}
     if isinstance(options.get("axis"), tuple):  # one axis after the other, the last one first

@@ -4,6 +4,9 @@ The weights keep their names and shapes, so the state dict is the tree of the ba
 trainable. PyTorch is not needed to write the files.
 """
 
+import ast
+import keyword
+import re
 from typing import Any
 
 import numpy as np
@@ -17,10 +20,7 @@ from shootax.export.trace import Traced
 
 HEAD = '''"""A network written by shootax {version}. It needs PyTorch alone.
 
-    from {module} import load
-
-    model = load("{weights}")  # a torch.nn.Module, trainable
-    y = model({arguments})
+{usage}
 """
 
 import json
@@ -116,8 +116,7 @@ def torch_files(traced: Traced, module: str, weights: str) -> tuple[bytes, bytes
     arguments = ", ".join(writer.name(value) for value in graph.inputs)
     head = HEAD.format(
         version=shootax.__version__,
-        module=module,
-        weights=weights,
+        usage=_usage(module, weights, arguments),
         arguments=arguments,
         parameters=_listed({name: list(a.shape) for name, a in arrays.items()}),
         constants=_listed({n: (list(a.shape), str(a.dtype)) for n, a in constants.items()}),
@@ -127,8 +126,53 @@ def torch_files(traced: Traced, module: str, weights: str) -> tuple[bytes, bytes
     )
     outputs = ", ".join(writer.name(value) for value in graph.outputs)
     source = "\n".join([head.rstrip("\n"), *writer.lines, f"        return {outputs}"]) + "\n"
+    _check(source)
     state = {**arrays, **constants}
     return source.encode(), safetensors.numpy.save({k: np.asarray(v) for k, v in state.items()})
+
+
+def _usage(module: str, weights: str, arguments: str) -> str:
+    """How to use the file. Names of files can hold anything, so only plain ones are repeated."""
+    plain = module.isascii() and module.isidentifier() and not keyword.iskeyword(module)
+    first = f"from {module} import load" if plain else "load = ...  # of this file, by importlib"
+    shown = weights if re.fullmatch(r"[A-Za-z0-9._-]+", weights) else "weights.safetensors"
+    return (
+        f"    {first}\n\n"
+        f'    model = load("{shown}")  # a torch.nn.Module, trainable\n'
+        f"    y = model({arguments})"
+    )
+
+
+def _check(source: str) -> None:
+    """Refuses a source with other parts than those of `HEAD`, whatever names went into it."""
+    found, wanted = (
+        [type(node).__name__ for node in ast.parse(text).body] for text in (source, _PARTS)
+    )
+    if found != wanted:
+        raise ValueError("A name in the model or of the file would become code. Rename it.")
+
+
+_PARTS = """''
+import json
+import torch
+PARAMETERS = 0
+CONSTANTS = 0
+DTYPES = 0
+def read(): ...
+def load(): ...
+class Model: ...
+"""
+
+
+def _identifiers(names: list[str]) -> list[str]:
+    """Names of Python for names that can hold anything, all different."""
+    found: list[str] = []
+    for name in names:
+        plain = re.sub(r"[^A-Za-z0-9_]", "_", name)
+        while plain in found:
+            plain += "_"
+        found.append(plain)
+    return found
 
 
 def _listed(entries: dict[str, Any]) -> str:
@@ -161,7 +205,9 @@ class _Writer:
 
     def __init__(self, graph: Graph):
         self.lines: list[str] = []
-        self.first = graph.inputs[0].name.replace(".", "_")
+        given = [value.name for value in graph.inputs]
+        self.arguments = dict(zip(given, _identifiers(given), strict=True))
+        self.first = self.arguments[given[0]]
         self.counters: set[Value] = set()
         for item in graph.items:
             self.item(item, "        ")
@@ -173,7 +219,7 @@ class _Writer:
             return f"w[{_stored(value)!r}]"
         if value.data is not None:
             return _literal(value.data)
-        return value.name.replace(".", "_")
+        return self.arguments.get(value.name, value.name)
 
     def item(self, item: Item, indent: str) -> None:
         if isinstance(item, Op):
@@ -232,7 +278,8 @@ class _Writer:
             return f"{first}[{', '.join(ranges)}]"
         if kind == "pad":
             width = [n for pair in reversed(options["width"]) for n in pair]
-            return f"torch.nn.functional.pad({first}, {width}, value={options['value']})"
+            value = _literal(np.asarray(options["value"]))
+            return f"torch.nn.functional.pad({first}, {width}, value={value})"
         if kind == "einsum":
             product = is_matrix_product(op)
             return (

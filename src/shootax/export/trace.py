@@ -10,6 +10,7 @@ import numpy as np
 from jaxtyping import PyTree
 
 from shootax.bake import baked
+from shootax.export.whole import Whole, doubles
 from shootax.fields import AbstractBlockField, AbstractConvField
 from shootax.integrators import AbstractFixedStep, Direct
 from shootax.lifts import AbstractLift, IdentityLift
@@ -29,6 +30,8 @@ class Traced(NamedTuple):
     spec: PyTree[jax.ShapeDtypeStruct]
     jaxpr: Any
     outputs: PyTree[jax.ShapeDtypeStruct]
+    wide: bool = False
+    """Whether the program has double precision around a net of its own precision."""
 
 
 def trace(model: Any, input: Any = None) -> Traced:
@@ -37,6 +40,8 @@ def trace(model: Any, input: Any = None) -> Traced:
     **Arguments:** `input`, the shape of one row of input, or a batch to take it from; where the
     model starts with a net it can be left out.
     """
+    if isinstance(model, Whole):
+        return _trace_whole(model)
     plain = _forward_only(baked(model))
     arrays, rest = eqx.partition(plain, eqx.is_inexact_array)
     dtype = jnp.result_type(*(jax.tree.leaves(arrays) or [float]))
@@ -54,6 +59,27 @@ def trace(model: Any, input: Any = None) -> Traced:
     named = jax.tree_util.tree_leaves_with_path(arrays)
     weights = {name_of(path): np.asarray(leaf) for path, leaf in named}
     return Traced(function, weights, arrays, spec, traced.jaxpr, traced.out_info)
+
+
+def _trace_whole(whole: Whole) -> Traced:
+    plain = _forward_only(baked(whole.net))
+    arrays, rest = eqx.partition(plain, eqx.is_inexact_array)
+    dtype = jnp.result_type(*jax.tree.leaves(arrays))
+    (rows,) = jax.export.symbolic_shape("b")
+
+    def function(arrays: PyTree, x: PyTree) -> PyTree:
+        return whole.answer(eqx.combine(arrays, rest), x, dtype)
+
+    with doubles():
+        spec = jax.tree.map(
+            lambda shape: jax.ShapeDtypeStruct((rows, *shape), np.float64),
+            whole.row,
+            is_leaf=_is_shape,
+        )
+        traced = jax.jit(function).trace(arrays, spec)
+    named = jax.tree_util.tree_leaves_with_path(arrays)
+    weights = {name_of(path): np.asarray(leaf) for path, leaf in named}
+    return Traced(function, weights, arrays, spec, traced.jaxpr, traced.out_info, True)
 
 
 def name_of(path: Any) -> str:

@@ -1,5 +1,6 @@
 """One verb for all formats. Files are made whole in memory and then moved into place."""
 
+import json
 import os
 import pathlib
 import tempfile
@@ -11,6 +12,7 @@ from shootax.export.to_onnx import onnx_file
 from shootax.export.to_stablehlo import stablehlo_file
 from shootax.export.to_torch import torch_files
 from shootax.export.trace import trace
+from shootax.export.whole import Exportable, Whole
 
 TARGETS = ("onnx", "torch", "stablehlo", "numpy")
 
@@ -35,7 +37,10 @@ def export(
     **Arguments:**
 
     - `model`: a [`shootax.Net`][], or any `equinox.Module` made of them that takes a batch. It is
-        baked first where it is not.
+        baked first where it is not. Or a fitted estimator, which is written as a whole: it takes raw
+        rows `(rows, columns)` in double precision, and gives predictions, or the probabilities of
+        the classes. Two more files say what the columns are, `.columns.json`, and turn a table with
+        text and missing entries into such rows with NumPy alone, `_columns.py`.
     - `path`: where to write; other files of the same format get the same name with another ending.
     - `to`: the format.
     - `input`: the shape of one row of input, as in `(3, 28, 28)`, or a batch to take it from. It can
@@ -57,6 +62,10 @@ def export(
     """
     to = checks.one_of(to, TARGETS, "format")  # pyright: ignore[reportAssignmentType]
     path = pathlib.Path(path)
+    if isinstance(model, Exportable):
+        model = model._exported()
+    if isinstance(model, Whole) and input is not None:
+        raise ValueError("An estimator knows its columns: leave `input` out.")
     traced = trace(model, input)
     if to == "onnx":
         files = {path: onnx_file(traced)}
@@ -71,13 +80,29 @@ def export(
         files = {path: source, weights: state}
     if len(files) == 1 and to in ("numpy", "torch"):
         raise ValueError(f"{path} is also the name of the second file; end it in {ENDINGS[to]}.")
+    if isinstance(model, Whole):
+        files |= _columns(path, model)
     return _write(files)
 
 
-def companions(path: pathlib.Path, to: str) -> list[pathlib.Path]:
-    """All the files that an export to `path` writes."""
+def companions(path: pathlib.Path, to: str, columns: bool = False) -> list[pathlib.Path]:
+    """All the files that an export to `path` writes; with `columns` for an estimator."""
     more = {"numpy": [path.with_suffix(".py")], "torch": [path.with_suffix(".safetensors")]}
-    return [path, *more.get(to, [])]
+    return [path, *more.get(to, []), *(_column_files(path) if columns else ())]
+
+
+def _column_files(path: pathlib.Path) -> tuple[pathlib.Path, pathlib.Path]:
+    return path.with_suffix(".columns.json"), path.with_name(f"{path.stem}_columns.py")
+
+
+def _columns(path: pathlib.Path, whole: Whole) -> dict[pathlib.Path, bytes]:
+    """What the columns of an estimator are, and for tables a short file that reads it."""
+    described, reader = _column_files(path)
+    about = {"program": "shootax", "format": 1, **whole.about}
+    text = json.dumps(about, indent=1, ensure_ascii=False)
+    source = pathlib.Path(__file__).with_name("table_reader.py")
+    is_table = isinstance(whole.about["inputs"], list)
+    return {described: text.encode(), **({reader: source.read_bytes()} if is_table else {})}
 
 
 def _write(files: dict[pathlib.Path, bytes]) -> list[pathlib.Path]:

@@ -1,0 +1,87 @@
+"""Tables as the rows that an exported estimator takes. Needs NumPy alone.
+
+    spec = load("model.columns.json")
+    x = rows(spec, {"wind": ["north", "south"], "pressure": [1013.2, None]})
+
+gives `(rows, columns)` in double precision, to run the exported model with. A column of numbers is
+taken as it is, less its `offset` where it has one. A column of categories becomes the number of each
+entry in the list `levels`, or -1 where the entry is not in it. NaN is an entry that is missing: one that
+is None, NaN or NA.
+`labels(spec, y)` are the most probable classes, where the outputs are probabilities.
+"""
+
+import json
+
+import numpy as np
+
+
+def load(path):
+    """The description of the columns, checked."""
+    try:
+        with open(path, encoding="utf-8") as file:
+            spec = json.load(file)
+        proper = isinstance(spec["inputs"], list) and isinstance(spec["outputs"], dict)
+        for column in spec["inputs"]:
+            proper = proper and isinstance(column["name"], str)
+            proper = proper and isinstance(column.get("offset", 0), int)
+            if column["kind"] == "category":
+                proper = proper and all(isinstance(level, str) for level in column["levels"])
+            else:
+                proper = proper and column["kind"] == "number"
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise ValueError(f"{path} does not describe the columns of a model ({error!r}).") from error
+    if not proper:
+        raise ValueError(f"{path} does not describe the columns of a model.")
+    return spec
+
+
+def rows(spec, table):
+    """The rows of a table: a dictionary of columns, or a DataFrame. Other columns are not looked at."""
+    absent = [column["name"] for column in spec["inputs"] if column["name"] not in table]
+    if absent:
+        raise ValueError(f"The table lacks the columns {absent} that the model was fitted with.")
+    return np.stack([_numbers(column, list(table[column["name"]])) for column in spec["inputs"]], 1)
+
+
+def labels(spec, y):
+    """The most probable class of each row."""
+    classes = np.array(spec["outputs"]["classes"])
+    return classes[np.argmax(y, axis=1)]
+
+
+def _numbers(column, entries):
+    lost = [_is_lost(entry) for entry in entries]
+    if any(lost) and column.get("missing") == "not allowed":
+        row = lost.index(True) + 1
+        raise ValueError(f"Column {column['name']!r} has no entry in row {row}, as it must.")
+    if column["kind"] == "category":
+        codes = {level: float(code) for code, level in enumerate(column["levels"])}
+        found = [codes.get(_text(entry), -1.0) for entry in entries]
+    else:
+        found = [0.0 if gone else _number(column, e) for e, gone in zip(entries, lost)]  # noqa: B905
+    return np.where(lost, np.nan, np.array(found, np.float64))
+
+
+def _number(column, entry):
+    try:
+        offset = column.get("offset", 0)
+        number = float(int(entry) - offset) if offset else float(entry)
+    except (ValueError, TypeError) as error:
+        raise ValueError(
+            f"Column {column['name']!r} should hold numbers, got {entry!r}."
+        ) from error
+    if number in (float("inf"), -float("inf")):
+        raise ValueError(f"Column {column['name']!r} should hold finite numbers, got {entry!r}.")
+    return number
+
+
+def _text(entry):
+    """A whole number is written without a point."""
+    whole = isinstance(entry, (float, np.floating)) and float(entry).is_integer()
+    return str(int(entry)) if whole else str(entry)
+
+
+def _is_lost(entry):
+    if entry is None or type(entry).__name__ in ("NAType", "NaTType"):
+        return True
+    return isinstance(entry, (float, np.floating)) and bool(entry != entry)

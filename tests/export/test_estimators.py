@@ -1,0 +1,291 @@
+"""Exported estimators take raw rows and give what `predict` and `predict_proba` give."""
+
+import functools
+import importlib.util
+import json
+import subprocess
+import sys
+
+import jax
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn import datasets
+from typer.testing import CliRunner
+
+import shootax as sx
+from shootax.cli.app import app
+from shootax.estimators import (
+    ShootingClassifier,
+    ShootingForecaster,
+    ShootingRegressor,
+    columns,
+    saving,
+)
+from shootax.export import TARGETS, difference, run_exported, table_reader
+from shootax.export.whole import doubles
+from shootax.export.write import ENDINGS
+
+QUICK = {"max_iter": 2, "particles": 2, "depth": 2, "width": 4}
+KINDS = (ShootingClassifier, ShootingRegressor)
+pytestmark = pytest.mark.usefixtures("standard_promotion")
+
+
+def command(*arguments):
+    done = CliRunner().invoke(app, [str(a) for a in arguments])
+    if done.exception is not None and not isinstance(done.exception, SystemExit):
+        raise done.exception
+    return done.output
+
+
+def weather(rows=60):
+    """Text, numbers far from zero, entries that are missing, and a column that never changes."""
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(
+        {
+            "pressure": 1013 + 4 * rng.normal(size=rows),
+            "wind": rng.choice(["north", "south", 'east"[red]', "", "NA"], rows),
+            "year": rng.integers(2000, 2003, rows),
+            "constant": 5.0,
+            "humid": rng.random(rows) > 0.5,
+            "sky": np.where(rng.random(rows) > 0.3, "fog", "[bold]clear"),
+            "rain": 1e4 + 50 * rng.normal(size=rows),
+        }
+    )
+    frame.loc[rng.random(rows) < 0.2, "pressure"] = np.nan
+    return frame
+
+
+def numbers(rows=60):
+    rng = np.random.default_rng(1)
+    frame = pd.DataFrame(rng.normal(size=(rows, 3)) * [1, 50, 1e-3] + [0, 1e5, 7], columns=[*"abc"])
+    frame["y"] = 300 + 20 * frame["a"]
+    frame.loc[rng.random(rows) < 0.3, "b"] = np.nan
+    return frame
+
+
+def installed():
+    return [to for to in TARGETS if to != "torch" or importlib.util.find_spec("torch")]
+
+
+def predicted(model):
+    """The answers of an estimator, by itself, for a table."""
+
+    def answers(frame):
+        if model._table is None:
+            x = frame.to_numpy()
+        else:
+            x, _ = columns.encode(frame, columns.from_json(model._table["columns"]))
+        return model.predict_proba(x) if isinstance(model, ShootingClassifier) else model.predict(x)
+
+    return answers
+
+
+def agree(got, wanted, note):
+    scale = max(1.0, np.abs(wanted).max())
+    np.testing.assert_allclose(got / scale, wanted / scale, rtol=0, atol=1e-5, err_msg=note)
+
+
+@functools.cache
+def fitted(kind, folder):
+    """The file of a model that the command has fitted, and its table as it is read again."""
+    frame, target = (weather(), "sky") if kind == "weather" else (numbers(), "y")
+    data, model = folder / f"{kind}.csv", folder / f"{kind}.safetensors"
+    frame.to_csv(data, index=False)
+    command("fit", data, "--target", target, "--out", model, "--epochs", 2, "--particles", 2)
+    return model, pd.read_csv(data).drop(columns=target)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("fitted")
+
+
+@pytest.mark.parametrize("to", TARGETS)
+@pytest.mark.parametrize("kind", ["weather", "numbers"])
+def test_a_fitted_table_is_exported_as_a_whole(kind, to, folder, tmp_path):
+    if to not in installed():
+        pytest.skip("needs torch")
+    path, frame = fitted(kind, folder)
+    out = tmp_path / f"m{ENDINGS[to]}"
+    said = command("export", path, "--to", to, "--out", out)
+    assert float(said.split("its table:")[1].split()[0]) < 1e-6
+    spec = table_reader.load(tmp_path / "m.columns.json")
+    raw = {name: list(frame[name]) for name in frame}
+    got = run_exported(out, to, table_reader.rows(spec, raw))[0]
+    model = saving.load(path, *KINDS)
+    agree(got, predicted(model)(frame), to)
+    if kind == "weather":
+        assert got.shape == (60, 2)
+        x = columns.encode(frame, columns.from_json(model._table["columns"]))[0]
+        assert table_reader.labels(spec, got).tolist() == model.predict(x).tolist()
+        new = frame.head(3).assign(wind=["never seen", None, "south"], year=[np.nan, 1999, 2005])
+        got = run_exported(out, to, table_reader.rows(spec, new))[0]
+        agree(got, predicted(model)(new), f"{to}, entries that training never saw")
+
+
+@pytest.mark.parametrize("double", [False, True])
+def test_in_python_and_in_single_precision(double, tmp_path):
+    """The scaling stays in double precision: years would be lost in single."""
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(50, 3)) * [1e-3, 1, 0] + [2020, 5, 3]
+    y = np.stack([1e6 + x[:, 0], x[:, 1]], axis=1)
+    with doubles(double):
+        model = ShootingRegressor(**QUICK).fit(x, y)
+        for to in installed():
+            path = tmp_path / f"net{ENDINGS[to]}"
+            written = sx.export(model, path, to=to)
+            assert written[-2:] == [tmp_path / "net.columns.json", tmp_path / "net_columns.py"]
+            (got,) = run_exported(path, to, x)
+            agree((got - model._y.mean) / model._y.spread, model._y.forward(model.predict(x)), to)
+            assert difference(model, path, to) < 1e-6
+
+
+def test_one_target_and_classes_that_are_numbers(tmp_path):
+    x = np.random.default_rng(0).normal(size=(40, 2))
+    one = ShootingRegressor(**QUICK).fit(x, x[:, 0])
+    sx.export(one, tmp_path / "one.npz", to="numpy")
+    assert run_exported(tmp_path / "one.npz", "numpy", x[:3])[0].shape == (3,)
+    two = ShootingClassifier(**QUICK).fit(pd.DataFrame(x, columns=["a[b]", 'c"']), x[:, 0] > 0)
+    sx.export(two, tmp_path / "two.npz", to="numpy")
+    spec = table_reader.load(tmp_path / "two.columns.json")
+    assert [column["name"] for column in spec["inputs"]] == ["a[b]", 'c"']
+    assert spec["outputs"]["classes"] == [False, True]
+    with pytest.raises(ValueError, match="has no entry in row 2"):
+        table_reader.rows(spec, {"a[b]": [1, np.nan], 'c"': [1, 2]})
+
+
+def test_the_files_beside_need_numpy_alone(folder, tmp_path):
+    path, frame = fitted("weather", folder)
+    command("export", path, "--to", "numpy", "--out", tmp_path / "m.npz")
+    raw = frame.head(4).astype(object).where(frame.head(4).notna(), None)
+    (tmp_path / "raw.json").write_text(json.dumps({name: list(raw[name]) for name in raw}))
+    program = """
+import json, sys; sys.path.insert(0, '.')
+import m, m_columns
+spec = m_columns.load("m.columns.json")
+y = m.load("m.npz")(m_columns.rows(spec, json.load(open("raw.json"))))
+print(json.dumps([y.tolist(), [name for name in ("jax", "shootax", "pandas") if name in sys.modules]]))
+"""
+    done = subprocess.run(
+        [sys.executable, "-I", "-c", program], cwd=tmp_path, capture_output=True, check=True
+    )
+    y, others = json.loads(done.stdout)
+    assert others == []
+    agree(np.array(y), predicted(saving.load(path, *KINDS))(frame.head(4)), "outside")
+
+
+def test_columns_that_are_wrong_are_refused(folder, tmp_path):
+    path, frame = fitted("weather", folder)
+    command("export", path, "--to", "numpy", "--out", tmp_path / "m.npz")
+    spec = table_reader.load(tmp_path / "m.columns.json")
+    with pytest.raises(ValueError, match="lacks the columns"):
+        table_reader.rows(spec, {"wind": ["north"]})
+    for entry in ("high", np.inf, [3]):
+        with pytest.raises(ValueError, match="'pressure' should hold"):
+            table_reader.rows(spec, {**frame.head(1).to_dict("list"), "pressure": [entry]})
+    for text in ("", "3", "{}", '{"inputs": 3, "outputs": {}}', "[" * 100_000, '{"inputs": [3]}',
+                 '{"inputs": [{"name": "a", "kind": "code"}], "outputs": {}}'):  # fmt: skip
+        (tmp_path / "bad.json").write_text(text)
+        with pytest.raises(ValueError, match="does not describe the columns"):
+            table_reader.load(tmp_path / "bad.json")
+
+
+@pytest.mark.parametrize(
+    "formulation", ["dynamic-particles", pytest.param("dynamic-direct", marks=pytest.mark.slow)]
+)
+def test_forecasts(formulation, tmp_path):
+    """Uneven times, missing entries, and times between the grid points of the integrator."""
+    t = np.cumsum(np.random.default_rng(0).uniform(0.1, 0.3, 12))
+    waves = 5 + np.sin(t + np.arange(6)[:, None])[:, :, None]
+    waves[0, 0] = np.nan
+    model = ShootingForecaster(history=3, horizon=2, formulation=formulation, **QUICK)
+    model.fit(waves, times=t)
+    for to in installed():
+        sx.export(model, tmp_path / f"f{ENDINGS[to]}", to=to)
+        assert difference(model, tmp_path / f"f{ENDINGS[to]}", to) < 1e-6
+    assert not (tmp_path / "f_columns.py").exists(), "sequences are no table"
+    even = ShootingForecaster(history=2, horizon=3, formulation=formulation, **QUICK)
+    even.fit(waves[1:]).save(tmp_path / "even.safetensors")
+    said = command("export", tmp_path / "even.safetensors", "--to", "numpy")
+    assert float(said.split("its table:")[1].split()[0]) < 1e-6
+    with pytest.raises(ValueError, match="--steps is not for a ShootingForecaster"):
+        command("export", tmp_path / "even.safetensors", "--to", "numpy", "--steps", 2)
+
+
+def test_what_is_not_for_estimators_is_refused(folder, tmp_path):
+    path, _ = fitted("numbers", folder)
+    model = saving.load(path, *KINDS)
+    with pytest.raises(ValueError, match="leave --input out"):
+        command("export", path, "--to", "onnx", "--input", "4", "--out", tmp_path / "m.onnx")
+    with pytest.raises(ValueError, match="leave `input` out"):
+        sx.export(model, tmp_path / "m.onnx", to="onnx", input=(4,))
+    with pytest.raises(ValueError, match=r"bake\(estimator.net_\) gives the net alone"):
+        sx.bake(model)
+    with pytest.raises(ValueError, match="holds a ShootingRegressor; compress takes a single Net"):
+        command("compress", path)
+    dated = {**model._table["columns"][0], "calendar": {"unit": "day"}}
+    model._table = {"target": "y", "columns": [dated, *model._table["columns"][1:]]}
+    with pytest.raises(ValueError, match="'a' hold dates"):
+        sx.export(model, tmp_path / "m.onnx", to="onnx")
+    assert not list(tmp_path.iterdir())
+    again = model.fit(np.ones((5, 1)) * np.arange(5)[:, None], np.arange(5.0))
+    assert again._table is None, "another table was fitted"
+
+
+def test_the_table_stays_with_the_estimator(folder, tmp_path):
+    path, _ = fitted("weather", folder)
+    saving.load(path, *KINDS).save(tmp_path / "again.safetensors")
+    assert sx.load_record(tmp_path / "again.safetensors")["table"] == sx.load_record(path)["table"]
+
+
+def test_fewer_steps(folder, tmp_path):
+    path, _ = fitted("numbers", folder)
+    out = tmp_path / "m.npz"
+    said = command("export", path, "--to", "numpy", "--out", out, "--steps", 3)
+    assert "the effect of 3 steps" in said
+    assert 0 < float(said.split("its table:")[1].split()[0]) < 0.1
+
+
+def mixed(target):
+    """A synthetic table with text and missing entries."""
+    frame = weather(80)
+    return frame.drop(columns=target), frame[target]
+
+
+TABLES = {
+    "diabetes": (ShootingRegressor, lambda: datasets.load_diabetes(return_X_y=True)),
+    "linnerud": (ShootingRegressor, lambda: datasets.load_linnerud(return_X_y=True)),
+    "iris": (ShootingClassifier, lambda: datasets.load_iris(return_X_y=True)),
+    "wine": (ShootingClassifier, lambda: datasets.load_wine(return_X_y=True)),
+    "breast cancer": (ShootingClassifier, lambda: datasets.load_breast_cancer(return_X_y=True)),
+    "digits": (ShootingClassifier, lambda: datasets.load_digits(return_X_y=True)),
+    "mixed regression": (ShootingRegressor, lambda: mixed("rain")),
+    "mixed classes": (ShootingClassifier, lambda: mixed("sky")),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("double", [False, True], ids=["single", "double"])
+@pytest.mark.parametrize("name", TABLES)
+def test_six_tables_and_more_in_every_format(name, double, tmp_path):
+    kind, read = TABLES[name]
+    x, y = read()
+    with doubles(double):
+        if isinstance(x, pd.DataFrame):
+            known = columns.learn(x)
+            model = kind(**QUICK).fit(columns.encode(x, known)[0], y)
+            model._table = {"target": "y", "columns": columns.to_json(known)}
+        else:
+            model = kind(**QUICK).fit(x, y)
+            x = pd.DataFrame(x, columns=[f"x{i}" for i in range(x.shape[1])])
+        wanted = predicted(model)(x)
+        for to in installed():
+            path = tmp_path / f"m{ENDINGS[to]}"
+            sx.export(model, path, to=to)
+            spec = table_reader.load(tmp_path / "m.columns.json")
+            (got,) = run_exported(path, to, table_reader.rows(spec, x))
+            assert got.shape == wanted.shape
+            agree(got, wanted, to)
+            assert difference(model, path, to) < 1e-5
+    assert jax.config.read("jax_enable_x64")
