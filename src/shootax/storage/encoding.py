@@ -1,6 +1,7 @@
 """Models as trees of plain values for JSON, with their arrays beside them, and back."""
 
 import dataclasses
+import inspect
 from collections.abc import Callable
 from typing import Any
 
@@ -86,7 +87,7 @@ class Encoder:
         for name, function in ACTIVATIONS.items():
             if value is function:
                 return {"activation": name}
-        if registry.name_of(value) is None and not callable(value):
+        if inspect.ismethod(value) or not callable(value):
             raise _cannot(value, place)
         return {"known": self._name(value, place), **self._foreign(value)}
 

@@ -39,7 +39,6 @@ EQUINOX: dict[str, tuple[str, ...]] = {
     ),
     "equinox.nn._rnn": ("GRUCell", "LSTMCell"),
     "equinox.nn._sequential": ("Lambda", "Sequential"),
-    "equinox.nn._weight_norm": ("WeightNorm",),
 }
 """Layers of Equinox that files may hold, by the modules they were in."""
 
