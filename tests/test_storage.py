@@ -172,13 +172,21 @@ def test_other_programs_can_read_the_arrays(written):
     np.testing.assert_array_equal(tensors["control.ensemble.q"], net.control.ensemble.q)
 
 
-def test_double_precision_is_not_rounded_in_silence(written):
-    """In a process that is set to single precision, loading says so."""
-    code = f"import shootax; shootax.load({str(written)!r})"
+def test_double_precision_is_not_rounded_in_silence(written, tmp_path):
+    """In a process that is set to single precision, loading says so, and says it of no other file:
+    matrices of the penalty are always in double precision."""
+    single = cast(make_net("affine", "particles", penalty=sx.Quadratic(A=spd(2))), np.float32)
+    sx.save(tmp_path / "single", single)
+    code = (
+        "import shootax, warnings; "
+        f"shootax.load({str(written)!r}); "
+        "warnings.simplefilter('error'); "
+        f"shootax.load({str(tmp_path / 'single')!r})"
+    )
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=120
     )
-    assert "holds double precision" in done.stderr
+    assert done.stderr.count("holds double precision") == 1
 
 
 def test_missing_file(path):
