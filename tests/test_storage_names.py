@@ -277,7 +277,7 @@ NETS = [name for name in NETS if not name.endswith(("regressor", "classifier"))]
 NETS += ["format1-image-classifier"]
 
 
-QUICK = ("format1-particles", "format1-matrix-penalty", "format1-image-classifier")
+QUICK = ("format1-particles", "format1-matrix-penalty")
 
 
 @pytest.mark.parametrize("name", usually(NETS, *QUICK))
