@@ -125,6 +125,7 @@ from shootax.resnet import Transition as Transition
 from shootax.resnet import resnet as resnet
 from shootax.storage import load as load
 from shootax.storage import load_record as load_record
+from shootax.storage import register as register
 from shootax.storage import save as save
 from shootax.train import AbstractSampler as AbstractSampler
 from shootax.train import Constant as Constant

@@ -212,7 +212,7 @@ def test_models_of_other_versions_and_no_models(shootax, here, model):
     rewrite_header(other, format="99", version="9.9.9")
     for command in (("predict", other, "new.csv"), ("info", other)):
         code, _, _ = shootax(*command)
-        assert "has format 99, written by shootax 9.9.9; this version reads up to format 1" in code
+        assert "has format 99, written by shootax 9.9.9; this version reads up to format 2" in code
     record = sx.load_record(model)
     del record["version"]
     record["estimator"]["format"] = 7

@@ -1,6 +1,9 @@
 """Estimators in files, without pickle."""
 
+import contextlib
+import itertools
 import json
+import pathlib
 
 import numpy as np
 import pytest
@@ -8,9 +11,11 @@ import pytest
 import shootax as sx
 from cases import rewrite_header
 from shootax.estimators import ShootingClassifier, ShootingForecaster, ShootingRegressor
+from shootax.storage import container
 
 pytestmark = pytest.mark.usefixtures("standard_promotion")
 
+FILES = pathlib.Path(__file__).parents[1] / "files"
 SMALL = {"width": 4, "particles": 2, "depth": 2, "max_iter": 5}
 X = np.random.default_rng(0).normal(size=(60, 3)) * 1e5 + 1e9
 Y = X[:, 0] - 2 * X[:, 1]
@@ -61,7 +66,7 @@ def test_files_of_other_kinds_and_versions(tmp_path):
     ShootingRegressor(**SMALL).fit(X, Y).save(path)
     with pytest.raises(sx.FileFormatError, match="holds a ShootingRegressor, expected ShootingCl"):
         ShootingClassifier.load(path)
-    record = {k: v for k, v in sx.load_record(path).items() if k != "version"}
+    record = sx.load_record(path)
     future = {"estimator": {**record["estimator"], "format": 2}}
     rewrite_header(path, record=json.dumps(future), version="9.0.0")
     with pytest.raises(sx.FileFormatError, match=r"written by shootax 9.0.0 with format 2.*again"):
@@ -81,3 +86,38 @@ def test_labels_that_no_file_can_hold(tmp_path):
     with pytest.raises(sx.FileFormatError, match="Class labels of type date"):
         model.save(tmp_path / "m")
     assert not (tmp_path / "m").exists()
+
+
+@pytest.mark.parametrize("kind", [ShootingRegressor, ShootingClassifier])
+def test_files_of_the_first_format(kind):
+    name = f"format1-{kind.__name__.removeprefix('Shooting').lower()}"
+    want = json.loads((FILES / f"{name}.json").read_text())
+    model = kind.load(FILES / f"{name}.safetensors")
+    x = np.array(want["input"])
+    if kind is ShootingClassifier:
+        assert model.predict(x).tolist() == want["labels"]
+        np.testing.assert_allclose(model.predict_proba(x), want["output"], rtol=1e-4, atol=1e-5)
+    else:
+        np.testing.assert_allclose(model.predict(x), want["output"], rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("kind", [ShootingRegressor, ShootingClassifier])
+def test_strange_records_never_raise_anything_else(kind, tmp_path):
+    name = f"format1-{kind.__name__.removeprefix('Shooting').lower()}.safetensors"
+    header, tensors, _ = container.read(FILES / name)
+    about = json.loads(header["record"])["estimator"]
+    entries = [(part, None) for part in about]
+    entries += [(part, k) for part, v in about.items() if isinstance(v, dict) for k in v]
+    junk = [None, True, [], {}, 10**30, "x", {"values": ["a"], "dtype": "U1000000000"}]
+    for (part, key), value in itertools.product(entries, junk):
+        changed = json.loads(json.dumps(about))
+        (changed if key is None else changed[part])[part if key is None else key] = value
+        record = json.dumps({"estimator": changed})
+        container.write(tmp_path / "m", {**header, "record": record}, tensors)
+        with contextlib.suppress(sx.FileFormatError):
+            kind.load(tmp_path / "m")
+    for value in ([], 3, "x"):
+        record = json.dumps({"estimator": value})
+        container.write(tmp_path / "m", {**header, "record": record}, tensors)
+        with pytest.raises(sx.FileFormatError, match="no estimator"):
+            kind.load(tmp_path / "m")

@@ -1,11 +1,16 @@
 """A training that is interrupted and goes on ends with the same bits."""
 
+import random
+
+import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
 import shootax as sx
-from cases import KEY, assert_same
+from cases import KEY, assert_same, rewrite_header
 from shootax.errors import FileFormatError
+from shootax.storage import container
 from shootax.train import Checkpoint
 
 pytestmark = pytest.mark.usefixtures("standard_promotion")
@@ -21,8 +26,6 @@ def make(seed=0):
 
 
 def sx_key(seed):
-    import jax
-
     return jax.random.fold_in(KEY, seed)
 
 
@@ -118,3 +121,84 @@ def test_file_of_another_training(tmp_path, change):
 def test_no_common_file_for_nets_trained_apart(tmp_path):
     with pytest.raises(ValueError, match="no common checkpoint"):
         sx.fit_many([make()], X, X**2, together=False, checkpoint=tmp_path / "x", epochs=1)
+
+
+STATE = {"a": jnp.arange(6.0).reshape(2, 3), "key": jax.random.key(4), "n": jnp.array(3)}
+HISTORIES = [{"objective": [1.0, 0.5]}, {"objective": []}]
+
+
+@pytest.fixture
+def small(tmp_path):
+    """A checkpoint of a state that is easily made."""
+    file = Checkpoint(tmp_path / "state.safetensors")
+    file.write("mark", STATE, HISTORIES, {"epoch": 2})
+    return file
+
+
+def test_state_histories_and_record_come_back(small):
+    state, histories, record = small.read("mark", STATE)
+    assert_same(jax.random.key_data(state.pop("key")), jax.random.key_data(STATE["key"]))
+    assert_same(state, {name: STATE[name] for name in ("a", "n")})
+    assert histories == HISTORIES
+    assert record == {"epoch": 2}
+
+
+@pytest.mark.parametrize("count", [100, pytest.param(400, marks=pytest.mark.slow)])
+def test_every_damage_is_noticed(small, count):
+    """Flipped bits, and bytes taken out, put in and overwritten."""
+    content, rng = small.path.read_bytes(), random.Random(count)
+    for i in range(count):
+        spoiled = bytearray(content)
+        place = rng.randrange(len(content))
+        if i % 2:
+            spoiled[place] ^= 1 << rng.randrange(8)
+        else:
+            spoiled[place : place + rng.choice([0, 1, 50])] = rng.randbytes(rng.choice([1, 7]))
+        if spoiled != content:
+            small.path.write_bytes(spoiled)
+            with pytest.raises(FileFormatError, match=r"state\.safetensors cannot be .*Remove it"):
+                small.read("mark", STATE)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"checkpoint": "1"}, "its format is 1, this version of shootax resumes from format 2"),
+        ({"checkpoint": None}, "file of another kind"),
+        ({"program": "other"}, "file of another kind"),
+        ({"mark": "none"}, "of another training"),
+        ({"record": "[1]"}, "record is not a dictionary"),
+        ({"record": "["}, "not JSON"),
+        ({"record": "[" * 100_000}, "nested too deeply"),
+        ({"record": None}, "not JSON"),
+    ],
+)
+def test_headers_that_do_not_fit(small, change, message):
+    rewrite_header(small.path, **change)
+    with pytest.raises(FileFormatError, match=message):
+        small.read("mark", STATE)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"state.0": None},
+        {"state.0": np.zeros((3, 2))},
+        {"state.0": np.zeros((2, 3), np.float32)},
+        {"state.1": np.zeros(2)},
+        {"history.x.y": np.zeros(2)},
+        {"history.0": np.zeros(2)},
+        {"history.0.objective": np.zeros((2, 2))},
+    ],
+)
+def test_tensors_that_do_not_fit(small, change):
+    header, tensors, _ = container.read(small.path)
+    tensors = {k: v for k, v in {**tensors, **change}.items() if v is not None}
+    container.write(small.path, header, tensors)
+    with pytest.raises(FileFormatError, match=r"entry \d of its state|strange column"):
+        small.read("mark", STATE)
+
+
+def test_a_folder_that_is_missing(tmp_path):
+    with pytest.raises(FileNotFoundError, match="no folder"):
+        Checkpoint(tmp_path / "a" / "b").write("mark", STATE, HISTORIES, {})

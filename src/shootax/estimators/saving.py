@@ -44,7 +44,7 @@ def load(path: str | os.PathLike, *kinds: type) -> Any:
     record = sx.load_record(path)
     about = record.get("estimator")
     version = record["version"]
-    if about is None:
+    if not isinstance(about, dict):
         raise FileFormatError(
             f"{path} holds a net, but no estimator. Read it with shootax.load, or fit an estimator."
         )
@@ -54,16 +54,17 @@ def load(path: str | os.PathLike, *kinds: type) -> Any:
             f"{path} was written by shootax {version} with format {about.get('format')} of "
             f"estimators; this is shootax {sx.__version__}, which reads format {FORMAT}. Fit it again."
         )
-    if about["kind"] not in known:
+    name = str(about.get("kind"))
+    if name not in known:
         raise FileFormatError(
-            f"{path} holds a {about['kind']}, expected {' or '.join(known)}. Read it with "
-            f"{about['kind']}.load."
+            f"{path} holds a {name}, expected {' or '.join(known)}. Read it with {name}.load."
         )
+    net = sx.load(path)
     try:
-        estimator = _rebuilt(known[about["kind"]], about, sx.load(path))
+        estimator = _rebuilt(known[name], about, net)
         estimator._table = record.get("table")
         return estimator
-    except (KeyError, TypeError) as error:
+    except (KeyError, IndexError, TypeError, ValueError, AttributeError) as error:
         raise FileFormatError(
             f"{path}, written by shootax {version}, does not fit this version, {sx.__version__} "
             f"({error}). Fit it again."
@@ -105,4 +106,7 @@ def labels_to_json(labels: np.ndarray) -> dict[str, Any]:
 
 
 def labels_from_json(tree: dict[str, Any]) -> np.ndarray:
-    return np.array(tree["values"], dtype=tree["dtype"])
+    dtype, longest = np.dtype(tree["dtype"]), max(len(str(value)) for value in tree["values"])
+    if dtype.itemsize > 4 * max(longest, 4):
+        raise FileFormatError(f"Class labels of dtype {dtype} are longer than their values.")
+    return np.array(tree["values"], dtype=dtype)

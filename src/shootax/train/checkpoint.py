@@ -13,11 +13,11 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-import safetensors
-import safetensors.numpy
 
 from shootax.errors import FileFormatError
-from shootax.files import replaced
+from shootax.storage import container
+
+FORMAT = 2
 
 
 @dataclasses.dataclass
@@ -46,41 +46,39 @@ class Checkpoint:
                 tensors[f"history.{i}.{name}"] = np.asarray(column, np.float64)
         header = {
             "program": "shootax",
-            "checkpoint": "1",
+            "checkpoint": str(FORMAT),
             "mark": mark,
             "record": json.dumps(record),
         }
-        with replaced(self.path) as temporary:
-            safetensors.numpy.save_file(tensors, temporary, metadata=header)
+        container.write(self.path, header, tensors)
         self.written = time.monotonic()
 
     def read(self, mark: str, like: Any) -> tuple[Any, list[dict[str, list[float]]], dict] | None:
         """State, histories and record, or nothing if there is no file yet."""
         if not self.path.exists():
             return None
-        again = "Remove it to train from the start."
         try:
-            with safetensors.safe_open(self.path, framework="numpy") as file:
-                header = file.metadata() or {}
-                tensors = {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118
-            record = json.loads(header["record"])
-        except Exception as error:
+            header, tensors, checksum = container.read(self.path)
+            if header.get("program") != "shootax" or "checkpoint" not in header:
+                raise FileFormatError("it is a file of another kind")
+            if header["checkpoint"] != str(FORMAT) or checksum is None:
+                raise FileFormatError(
+                    f"its format is {header['checkpoint']}, this version of shootax resumes from "
+                    f"format {FORMAT}"
+                )
+            if header.get("mark") != mark:
+                raise FileFormatError(
+                    "it is of another training: the data, the model, the seeds or the settings "
+                    "differ. Name another file"
+                )
+            record = container.parse_json(header.get("record", ""))
+            if not isinstance(record, dict):
+                raise FileFormatError("its record is not a dictionary")
+            return _restored(tensors, like), _histories(tensors), record
+        except FileFormatError as error:
             raise FileFormatError(
-                f"The checkpoint {self.path} cannot be read: it is damaged, cut short or of another "
-                f"program ({error}). {again}"
+                f"The checkpoint {self.path} cannot be read: {error}. Remove it to train from the start."
             ) from error
-        if header["mark"] != mark:
-            raise FileFormatError(
-                f"The checkpoint {self.path} is of another training: the data, the model, the seeds "
-                f"or the settings differ. Name another file. {again}"
-            )
-        leaves = [tensors[f"state.{i}"] for i in range(len(jax.tree.leaves(like)))]
-        histories: dict[int, dict[str, list[float]]] = {}
-        for key, column in tensors.items():
-            if key.startswith("history."):
-                _, i, name = key.split(".")
-                histories.setdefault(int(i), {})[name] = column.tolist()
-        return _restored(leaves, like), [histories[i] for i in sorted(histories)], record
 
 
 def is_number(leaf: Any) -> bool:
@@ -93,13 +91,29 @@ def _leaves(state: Any) -> list[np.ndarray]:
     return [np.asarray(leaf if is_number(leaf) else jax.random.key_data(leaf)) for leaf in leaves]
 
 
-def _restored(values: list[np.ndarray], like: Any) -> Any:
+def _restored(tensors: dict[str, np.ndarray], like: Any) -> Any:
     leaves, tree = jax.tree.flatten(like)
-    made = [
-        jnp.asarray(value) if is_number(leaf) else jax.random.wrap_key_data(jnp.asarray(value))
-        for value, leaf in zip(values, leaves, strict=True)
-    ]
+    made = []
+    for i, leaf in enumerate(leaves):
+        value, want = tensors.get(f"state.{i}"), _leaves(leaf)[0]
+        if value is None or (value.shape, value.dtype) != (want.shape, want.dtype):
+            raise FileFormatError(
+                f"entry {i} of its state is not a {want.dtype} array of shape {want.shape}"
+            )
+        array = jnp.asarray(value)
+        made.append(array if is_number(leaf) else jax.random.wrap_key_data(array))
     return jax.tree.unflatten(tree, made)
+
+
+def _histories(tensors: dict[str, np.ndarray]) -> list[dict[str, list[float]]]:
+    histories: dict[int, dict[str, list[float]]] = {}
+    for key, column in tensors.items():
+        if key.startswith("history."):
+            _, number, *name = key.split(".", 2)
+            if not (number.isdecimal() and name and column.ndim == 1):
+                raise FileFormatError(f"it has the strange column {key!r}")
+            histories.setdefault(int(number), {})[name[0]] = column.tolist()
+    return [histories[i] for i in sorted(histories)]
 
 
 def fingerprint(problem: Any, state: Any, seeds: Sequence[int]) -> str:
