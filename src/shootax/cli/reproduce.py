@@ -1,6 +1,5 @@
 """The experiments of the paper, from one command."""
 
-import os
 import pathlib
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -11,10 +10,8 @@ from rich.console import Console
 from rich.table import Table
 
 from shootax import checks
-from shootax.experiments import EXPERIMENTS
-from shootax.experiments.settings import PRESETS, make_settings
-from shootax.sweeps import planned, run_sweep
-from shootax.sweeps.display import duration
+from shootax.paper import EXPERIMENTS, PRESETS, draw_figures, make_settings, planned, reproduce
+from shootax.sweeps import available_cores, duration
 
 
 def run(
@@ -29,7 +26,10 @@ def run(
     inflation: str | None,
     particles: str | None,
 ) -> None:
-    """Trains what is not trained yet, prints a table, and draws the figures."""
+    """Trains what is not trained yet, prints a table, and draws the figures.
+
+    Raises `RuntimeError` at the end if runs failed.
+    """
     experiment = EXPERIMENTS[checks.one_of(name, EXPERIMENTS, "experiment")]
     settings = make_settings(
         experiment,
@@ -46,16 +46,22 @@ def run(
     console = Console()
     runs = sum(len(group.seeds) for group in planned(experiment, settings))
     console.print(f"{name}, {preset}: {runs} runs in {out}", highlight=False)
-    results = run_sweep(experiment, settings, out, jobs=jobs or _cores(), console=console)
+    results = reproduce(
+        experiment, settings, out, jobs=jobs or len(available_cores()), console=console
+    )
     console.print(summary_table(results))
     spent = sum(result.get("processor_seconds") or 0 for result in results)
     console.print(f"Training took {duration(spent)} of processor time.", highlight=False)
-    from shootax.plots.sweep import draw_sweep
-
-    paths, notes = draw_sweep(out)
+    paths, notes = draw_figures(out)
     for note in notes:
         console.print(note, highlight=False)
     console.print(f"Written: {out / 'results.json'} and {len(paths)} figures in {out / 'figures'}")
+    failed = [result for result in results if result["status"] == "failed"]
+    if failed:
+        raise RuntimeError(
+            f"{len(failed)} of {len(results)} runs failed; the first reason is: "
+            f"{failed[0]['reason']} Give the same command again to repeat only these."
+        )
 
 
 def show_list() -> None:
@@ -117,7 +123,3 @@ def _listed(text: str | None, kind: Callable[[str], Any], option: str) -> list[A
         raise ValueError(
             f"{option} must be whole numbers separated by commas, got {text!r}."
         ) from None
-
-
-def _cores() -> int:
-    return len(os.sched_getaffinity(0)) if os.name == "posix" else os.cpu_count() or 1
