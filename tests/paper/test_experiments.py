@@ -6,10 +6,8 @@ import pytest
 
 import shootax as sx
 from shootax.data import spiral
-from shootax.experiments import EXPERIMENTS
-from shootax.experiments.settings import make_settings
-from shootax.experiments.spiral import LONG, mean_norm, norms, pasted, snippet_times
-from shootax.sweeps import Configuration, planned
+from shootax.paper import EXPERIMENTS, Configuration, make_settings, planned
+from shootax.paper._spiral import LONG, mean_norm, norms, pasted, snippet_times
 
 
 def groups(name, **options):
@@ -22,7 +20,7 @@ def test_full_figures(name, inflations):
     """Four formulations at each inflation factor, ten seeds each, and more numbers of particles."""
     made = groups(name)
     main = {"quadratic": 15, "cubic": 15, "spiral": 25}[name]
-    runs = [(g.configuration, seed) for g in made for seed in g.seeds]
+    runs = [(Configuration.from_columns(g.config), seed) for g in made for seed in g.seeds]
     assert len(set((c.name, seed) for c, seed in runs)) == len(runs)
     figure = [c for c, _ in runs if c.particles in (None, main)]
     assert len(figure) == 4 * inflations * 10
@@ -33,7 +31,7 @@ def test_full_figures(name, inflations):
 def test_circles_have_two_weights_and_fifty_seeds():
     made = groups("circles")
     assert sum(len(g.seeds) for g in made) == 2 * 3 * 50
-    assert {g.configuration.more["data_weight"] for g in made} == {100.0, 3.0}
+    assert {g.config["data_weight"] for g in made} == {100.0, 3.0}
 
 
 def test_the_paper_s_regression():
@@ -61,9 +59,7 @@ def test_best_changes_only_how_it_is_trained():
 def test_options_replace_what_the_preset_says():
     made = groups("quadratic", seeds=3, formulations=["dynamic-particles"], inflations=[8],
                   particles=[7])  # fmt: skip
-    assert [(g.configuration.name, g.seeds) for g in made] == [
-        ("dynamic-particles-a8-k7", (0, 1, 2))
-    ]
+    assert [(g.name, g.seeds) for g in made] == [("dynamic-particles-a8-k7-s0-2", (0, 1, 2))]
     with pytest.raises(ValueError, match="Unknown model 'static'"):
         groups("quadratic", formulations=["static"])
     with pytest.raises(ValueError, match="Unknown recipe 'worst'"):
@@ -91,7 +87,7 @@ class Truth:
 
 
 def test_pasted_truth_is_the_truth(monkeypatch):
-    import shootax.experiments.spiral as module
+    import shootax.paper._spiral as module
 
     monkeypatch.setattr(module, "trajectories", lambda net, x: net(x, snippet_times()))
     np.testing.assert_allclose(pasted(Truth()), spiral().x, atol=1e-8)

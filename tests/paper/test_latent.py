@@ -8,10 +8,8 @@ import numpy as np
 import pytest
 
 import shootax as sx
-from shootax.experiments import EXPERIMENTS
-from shootax.experiments.published import CURVES, PUBLISHED, comparison
-from shootax.experiments.settings import make_settings
-from shootax.sweeps import read_results
+from shootax.paper import CURVES, EXPERIMENTS, PUBLISHED, Results, make_settings
+from shootax.paper._published import comparison
 from shootax.train import Checkpoint
 
 pytestmark = pytest.mark.usefixtures("standard_promotion")
@@ -107,7 +105,8 @@ def test_smoke(name, tmp_path):
     run(
         name, "smoke", "paper", tmp_path, 2, seeds=None, models=None, inflation=None, particles=None
     )
-    settings, runs = read_results(tmp_path)
+    results = Results.read(tmp_path)
+    settings, runs = results.settings, results.runs
     assert [each["status"] for each in runs] == ["ok"] * len(settings.formulations)
     for each in runs:
         steps = each["mse_per_step"]

@@ -1,4 +1,4 @@
-"""A sweep that is killed goes on where it was; what fails is recorded, and the rest goes on."""
+"""An experiment of the paper is trained, interrupted and resumed, and its results are read again."""
 
 import dataclasses
 import json
@@ -16,19 +16,17 @@ import pytest
 from safetensors.numpy import load_file
 
 import shootax as sx
-from shootax.experiments import EXPERIMENTS
-from shootax.experiments.settings import make_settings
-from shootax.sweeps import Store, planned, read_results, run_sweep
+from shootax.paper import EXPERIMENTS, Results, make_settings, planned, reproduce
+from shootax.sweeps import Store
 
 EXPERIMENT = EXPERIMENTS["quadratic"]
 
 # In a process of its own, in single precision, as users run it.
 PROGRAM = """
 import json, pathlib, sys
-from shootax.experiments import EXPERIMENTS
-from shootax.sweeps import Settings, run_sweep
+from shootax.paper import EXPERIMENTS, Settings, reproduce
 settings = Settings.from_json(json.loads(sys.argv[1]))
-run_sweep(EXPERIMENTS["quadratic"], settings, sys.argv[2], jobs=1, checkpoint_seconds=0.0)
+reproduce(EXPERIMENTS["quadratic"], settings, sys.argv[2], jobs=1, checkpoint_seconds=0.0)
 """
 
 
@@ -99,6 +97,7 @@ def test_results(whole):
     assert [run["status"] for run in runs] == ["ok"] * 4
     assert [(run["inflation"], run["seed"]) for run in runs] == [(2, 0), (2, 1), (3, 0), (3, 1)]
     x = np.linspace(-1.5, 1.5, 1000)[:, None]
+    constant = np.var(x**2 + 3 / (1 + x**2))  # the error of the best constant
     for run in runs:
         net = sx.load(base / "out" / run["model"])
         net = jax.tree.map(lambda leaf: leaf.astype(float) if eqx.is_array(leaf) else leaf, net)
@@ -107,7 +106,7 @@ def test_results(whole):
         np.testing.assert_allclose(run["penalty"], sx.penalty(net), rtol=1e-5)
         assert run["parameters"] == sx.count(net)
         assert run["epochs"] == 400
-        assert run["test_mse"] < 1.0  # it has learned something: a constant has 0.045 at best
+        assert run["test_mse"] < 0.1 * constant  # it has learned the function, not its mean
     sweep = json.loads((base / "out" / "sweep.json").read_text())
     assert sweep["settings"] == settings().as_json()
     assert {"jax", "python", "shootax"} <= sweep["versions"].keys()
@@ -144,7 +143,7 @@ def test_folder_of_another_sweep_is_left_alone(whole):
     base, _ = whole
     before = {path: path.stat().st_mtime_ns for path in (base / "out").rglob("*")}
     with pytest.raises(ValueError, match=r"other settings \(epochs: there 400, here 7\).*--out"):
-        run_sweep(EXPERIMENT, settings(epochs=7), base / "out")
+        reproduce(EXPERIMENT, settings(epochs=7), base / "out")
     assert {path: path.stat().st_mtime_ns for path in (base / "out").rglob("*")} == before
 
 
@@ -158,7 +157,7 @@ def test_folders_that_will_not_do(tmp_path):
         (tmp_path / "file" / "below", "cannot be written to"),
     ):
         with pytest.raises(ValueError, match=message):
-            run_sweep(EXPERIMENT, settings(), out)
+            reproduce(EXPERIMENT, settings(), out)
     assert sorted(path.name for path in tmp_path.rglob("*")) == ["file", "full", "thesis.tex"]
 
 
@@ -169,29 +168,23 @@ def test_damaged_results(tmp_path, name, content):
     for file, text in {**sound, name: content}.items():
         (tmp_path / file).write_text(text)
     with pytest.raises(ValueError, match=rf"{name}.*(is damaged|not a list of runs)"):
-        read_results(tmp_path)
+        Results.read(tmp_path)
     if name == "sweep.json" and content != "{}":
         with pytest.raises(ValueError, match=r"sweep.json is damaged"):
-            run_sweep(EXPERIMENT, settings(), tmp_path)
+            reproduce(EXPERIMENT, settings(), tmp_path)
     assert (tmp_path / name).read_text() == content
 
 
-def test_damaged_group_and_no_results(tmp_path):
-    store = Store(tmp_path / "out")
-    store.open(settings())
-    group = planned(EXPERIMENT, settings())[0]
-    (store.runs / f"{group.name}.json").write_text("[{")
-    with pytest.raises(ValueError, match=r"\.json is damaged"):
-        run_sweep(EXPERIMENT, settings(), tmp_path / "out")
+def test_no_results(tmp_path):
     with pytest.raises(ValueError, match="has no results"):
-        read_results(tmp_path)
+        Results.read(tmp_path)
 
 
 def test_two_sweeps_at_once(tmp_path):
     store = Store(tmp_path)
-    store.open(settings())
+    store.open(settings().as_json())
     with (
         store.lock(),
         pytest.raises(ValueError, match="Another process is working in"),
     ):
-        run_sweep(EXPERIMENT, settings(), tmp_path)
+        reproduce(EXPERIMENT, settings(), tmp_path)
