@@ -19,14 +19,14 @@ import shootax as sx
 from shootax.paper import EXPERIMENTS, Results, make_settings, planned, reproduce
 from shootax.sweeps import Store
 
-EXPERIMENT = EXPERIMENTS["quadratic"]
+EXPERIMENT = EXPERIMENTS["cubic"]
 
 # In a process of its own, in single precision, as users run it.
 PROGRAM = """
 import json, pathlib, sys
 from shootax.paper import EXPERIMENTS, Settings, reproduce
 settings = Settings.from_json(json.loads(sys.argv[1]))
-reproduce(EXPERIMENTS["quadratic"], settings, sys.argv[2], jobs=1, checkpoint_seconds=0.0)
+reproduce(EXPERIMENTS["cubic"], settings, sys.argv[2], jobs=1, checkpoint_seconds=0.0)
 """
 
 
@@ -97,16 +97,16 @@ def test_results(whole):
     assert [run["status"] for run in runs] == ["ok"] * 4
     assert [(run["inflation"], run["seed"]) for run in runs] == [(2, 0), (2, 1), (3, 0), (3, 1)]
     x = np.linspace(-1.5, 1.5, 1000)[:, None]
-    constant = np.var(x**2 + 3 / (1 + x**2))  # the error of the best constant
+    constant = np.var(x**3)  # the error of the best constant
     for run in runs:
         net = sx.load(base / "out" / run["model"])
         net = jax.tree.map(lambda leaf: leaf.astype(float) if eqx.is_array(leaf) else leaf, net)
-        error = np.mean((np.asarray(net(x)) - (x**2 + 3 / (1 + x**2))) ** 2)
+        error = np.mean((np.asarray(net(x)) - x**3) ** 2)
         np.testing.assert_allclose(run["test_mse"], error, rtol=1e-4)
         np.testing.assert_allclose(run["penalty"], sx.penalty(net), rtol=1e-5)
         assert run["parameters"] == sx.count(net)
         assert run["epochs"] == 400
-        assert run["test_mse"] < 0.1 * constant  # it has learned the function, not its mean
+        assert run["test_mse"] < 0.2 * constant  # it has learned the function, not its mean
     sweep = json.loads((base / "out" / "sweep.json").read_text())
     assert sweep["settings"] == settings().as_json()
     assert {"jax", "python", "shootax"} <= sweep["versions"].keys()

@@ -9,7 +9,7 @@ from shootax import DivergedError, save
 from shootax.paper._catalogue import EXPERIMENTS
 from shootax.paper._experiment import AbstractExperiment
 from shootax.paper._plan import Configuration, Settings
-from shootax.sweeps import Context, Group, Sweep, resume
+from shootax.sweeps import Context, Group, Sweep, resume, seeds_name, split_seeds
 from shootax.train import Checkpoint
 
 
@@ -18,11 +18,9 @@ def planned(experiment: AbstractExperiment, settings: Settings) -> list[Group]:
     that a group is resumed as the same program on the same seeds."""
     groups = []
     for configuration in experiment.configurations(settings):
-        size, seeds = experiment.group_size(settings, configuration), settings.seeds
-        for i in range(0, len(seeds), size):
-            part = tuple(seeds[i : i + size])
-            last = f"-{part[-1]}" if len(part) > 1 else ""
-            name = f"{configuration.name}-s{part[0]}{last}"
+        size = experiment.group_size(settings, configuration)
+        for part in split_seeds(settings.seeds, size):
+            name = f"{configuration.name}-{seeds_name(part)}"
             columns = configuration.as_columns(settings)
             groups.append(Group(name, configuration.title, columns, part))
     return groups

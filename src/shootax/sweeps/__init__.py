@@ -24,6 +24,8 @@ from shootax.sweeps._environment import thread_environment as thread_environment
 from shootax.sweeps._plan import Group as Group
 from shootax.sweeps._plan import Sweep as Sweep
 from shootax.sweeps._plan import grid_sweep as grid_sweep
+from shootax.sweeps._plan import seeds_name as seeds_name
+from shootax.sweeps._plan import split_seeds as split_seeds
 from shootax.sweeps._protocol import Channel as Channel
 from shootax.sweeps._protocol import Worker as Worker
 from shootax.sweeps._run import resume as resume

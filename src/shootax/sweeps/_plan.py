@@ -76,7 +76,7 @@ def grid_sweep(
     configs = _configs(grid)
     chosen = _seeds(seeds)
     size = 1 if together is None else checks.positive_integer(together, "together")
-    parts = [chosen[i : i + size] for i in range(0, len(chosen), size)]
+    parts = split_seeds(chosen, size)
     name = reference(function)
     settings = {
         "function": short(name),
@@ -105,6 +105,16 @@ def grid_sweep(
         together is not None,
         settings["shared"],
     )
+
+
+def split_seeds(seeds: Sequence[int], size: int) -> list[tuple[int, ...]]:
+    """The seeds in groups of at most `size`."""
+    return [tuple(seeds[i : i + size]) for i in range(0, len(seeds), size)]
+
+
+def seeds_name(seeds: Sequence[int]) -> str:
+    """The end of a group's name, such as `s0` or `s0-9`."""
+    return f"s{seeds[0]}-{seeds[-1]}" if len(seeds) > 1 else f"s{seeds[0]}"
 
 
 def _configs(grid: Any) -> list[Config]:
@@ -146,8 +156,7 @@ def _name(config: Config, seeds: tuple[int, ...]) -> str:
     if safe != plain or safe != safe.lower():  # some file systems do not tell A from a
         digest = hashlib.sha256(json.dumps(config, sort_keys=True).encode()).hexdigest()
         safe = f"{safe}-{digest[:8]}"
-    last = f"-{seeds[-1]}" if len(seeds) > 1 else ""
-    return f"{safe}-s{seeds[0]}{last}"
+    return f"{safe}-{seeds_name(seeds)}"
 
 
 def _title(config: Config) -> str:
