@@ -35,7 +35,7 @@ $(BENCH_READY): $(READY)
 	touch $(BENCH_READY)
 
 bench: $(BENCH_READY)
-	$(BIN)/shootax bench --json bench.json
+	$(BIN)/python -m benchmarks --json bench.json
 
 lint: $(READY)
 	$(BIN)/ruff format --check .

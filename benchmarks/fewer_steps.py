@@ -9,7 +9,7 @@ import jax.numpy as jnp
 
 import shootax as sx
 from shootax.data import rotating_mnist
-from shootax.experiments import latent
+from shootax.paper import _latent as latent
 
 MODELS = pathlib.Path(__file__).parents[1] / "docs" / "results" / "rotating-best" / "models"
 

@@ -11,8 +11,8 @@ import numpy as np
 
 from shootax.data import rotating_mnist
 from shootax.data.rotating import HELD_OUT
-from shootax.experiments import EXPERIMENTS, latent
-from shootax.experiments.settings import make_settings
+from shootax.paper import EXPERIMENTS, make_settings
+from shootax.paper import _latent as latent
 
 SEED = 100  # none of those that results are reported for
 

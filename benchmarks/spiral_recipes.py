@@ -11,12 +11,10 @@ import dataclasses
 import jax
 import numpy as np
 
-from shootax import DivergedError
+from shootax import DivergedError, penalty
 from shootax.data import SpiralSnippets, spiral
-from shootax.experiments import EXPERIMENTS
-from shootax.experiments.settings import make_settings
-from shootax.experiments.spiral import POINTS, VALIDATION, norms, pasted, trajectories
-from shootax.measures import penalty
+from shootax.paper import EXPERIMENTS, make_settings
+from shootax.paper._spiral import POINTS, VALIDATION, norms, pasted, trajectories
 
 SEEDS = range(100, 105)
 

@@ -8,8 +8,8 @@ import pytest
 
 import shootax as sx
 from cases import CONTROLS, KEY, cast, make_net, spd, usually
-from shootax.cli.count import rows
 from shootax.controls.function import BASES
+from shootax.paper import parameter_counts
 
 # The two tables at the end of the paper, typed in.
 REGRESSION = {
@@ -49,7 +49,7 @@ def test_all_entries_of_the_paper_s_tables():
         (row["experiment"], row["formulation"], row["particles"], row["inflation"]): row[
             "parameters"
         ]
-        for row in rows()
+        for row in parameter_counts()
     }
     assert len(expected) == 56
     assert got == expected

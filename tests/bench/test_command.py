@@ -2,54 +2,58 @@
 
 import json
 import pathlib
+import subprocess
+import sys
 
 import pytest
-from typer.testing import CliRunner
 
-from shootax.bench import rival_torch
-from shootax.cli.app import app
-from shootax.cli.bench import planned
+from benchmarks.__main__ import main
+from benchmarks.speed import rival_torch
+from benchmarks.speed.run import planned
+
+ROOT = pathlib.Path(__file__).parents[2]
 
 
 @pytest.fixture(scope="module")
 def results(tmp_path_factory) -> tuple[str, pathlib.Path]:
     path = tmp_path_factory.mktemp("bench") / "deep" / "results.json"
     options = ["--quick", "--threads", "1", "--parts", "race", "--cases", "regression-16"]
-    done = CliRunner().invoke(app, ["bench", *options, "--json", str(path)])
-    assert done.exit_code == 0, done.output
-    return done.output, path
+    command = [sys.executable, "-m", "benchmarks", *options, "--json", str(path)]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT)
+    assert done.returncode == 0, done.stderr
+    return done.stdout, path
 
 
 @pytest.mark.slow
-def test_rows_have_case_rival_and_consistent_ratio(results):
+def test_records_have_case_rival_and_consistent_ratio(results):
     _, path = results
-    rows = [row for row in json.loads(path.read_text()) if row["part"] == "race"]
+    records = [each for each in json.loads(path.read_text()) if each["part"] == "race"]
     absent = rival_torch.missing()
     expected = ["diffrax", "limit"] if absent else ["diffrax", "torchdiffeq", "limit"]
-    assert [row["rival"] for row in rows] == expected
-    for row in rows:
-        assert row["case"] == "regression-16"
-        assert row["ratio"] == pytest.approx(row["rival_ms"] / row["ours_ms"])
-        assert row["ours_lower_ms"] <= row["ours_ms"] <= row["ours_upper_ms"]
-    assert rows[-1]["times_limit"] > 1, "nothing is faster than the machine's own limit"
+    assert [record["rival"] for record in records] == expected
+    for record in records:
+        assert record["case"] == "regression-16"
+        assert record["ratio"] == pytest.approx(record["rival_ms"] / record["ours_ms"])
+        assert record["ours_lower_ms"] <= record["ours_ms"] <= record["ours_upper_ms"]
+    assert records[-1]["times_limit"] > 1, "nothing is faster than the machine's own limit"
 
 
 @pytest.mark.slow
-def test_output_names_what_is_missing_and_the_file_that_markdown_is_made_of(results):
+def test_output_names_what_is_missing_and_the_file_that_markdown_is_made_of(results, capsys):
     text, path = results
     assert path.name in text.replace("\n", "")
     assert ("left out" in text) == bool(rival_torch.missing())
-    done = CliRunner().invoke(app, ["bench", "--markdown", str(path)])
-    assert done.exit_code == 0
-    assert "## One thread" in done.output
-    assert "| regression-16 | dense |" in done.output
+    main(["--markdown", str(path)])
+    tables = capsys.readouterr().out
+    assert "## One thread" in tables
+    assert "| regression-16 | dense |" in tables
 
 
 def test_markdown_of_something_else_is_refused(tmp_path):
     path = tmp_path / "other.json"
     path.write_text('{"a": 1}')
-    done = CliRunner().invoke(app, ["bench", "--markdown", str(path)])
-    assert "is not a file of results" in str(done.exception)
+    with pytest.raises(SystemExit, match="is not a file of results"):
+        main(["--markdown", str(path)])
 
 
 def test_both_numbers_of_threads_are_planned_and_names_checked():

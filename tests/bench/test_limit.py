@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import shootax as sx
-from shootax.bench import evaluation_flops, step_flops
-from shootax.bench.cases import Case, start
-from shootax.bench.rival_diffrax import UpDownNet
+from benchmarks.speed import evaluation_flops, step_flops
+from benchmarks.speed.cases import Case, start
+from benchmarks.speed.rival_diffrax import UpDownNet
 from shootax.systems import KernelSystem, Moment, ParticleState
 
 CASE = Case("counted", dim=3, inflation=4, particles=5, batch=7, T=1.0, steps=2)

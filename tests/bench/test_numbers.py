@@ -6,11 +6,11 @@ import time
 import numpy as np
 import pytest
 
-from shootax.bench import Settings, exponent, markdown, memory, race, threads
-from shootax.bench.cases import Case, start
-from shootax.bench.ours import runner
-from shootax.bench.settings import row
-from shootax.bench.timing import summarise
+from benchmarks.speed import Settings, exponent, markdown, memory, race, threads
+from benchmarks.speed.cases import Case, start
+from benchmarks.speed.ours import runner
+from benchmarks.speed.settings import record
+from benchmarks.speed.timing import summarise
 from shootax.integrators import Direct, Reversed
 
 
@@ -71,14 +71,19 @@ def test_memory_of_reversed_gradients_is_flat_and_of_direct_ones_grows():
     assert used(Direct(), 2000) > 10 * reversed_memory
 
 
-def test_threads_are_settled_in_the_environment():
-    one = threads.environment({"XLA_FLAGS": "--a"}, 1)
-    assert one["XLA_FLAGS"] == "--a --xla_cpu_multi_thread_eigen=false"
-    assert one["OMP_NUM_THREADS"] == one["NPROC"] == "1"
-    assert "XLA_FLAGS" not in threads.environment({}, 2)
+def test_cores_are_the_last_ones_and_not_more_than_there_are():
     assert len(threads.chosen(1)) == 1
     with pytest.raises(ValueError, match="Ask for fewer"):
         threads.chosen(10_000)
+
+
+def test_a_worker_is_bound_to_its_cores_and_told_of_its_threads():
+    import os
+
+    (core,) = threads.chosen(1)
+    worker = threads.worker("workers_of_tests", 1, [core])
+    assert worker._env["OMP_NUM_THREADS"] == "1"
+    assert ("sched_setaffinity" in worker._command[-1]) == hasattr(os, "sched_setaffinity")
 
 
 def test_settings_refuse_unknown_names():
@@ -91,11 +96,13 @@ def test_settings_refuse_unknown_names():
 def test_markdown_has_every_rival_of_a_case_in_one_line():
     spread = {f"{who}_{what}_ms": 1.0 for who in ("ours", "rival") for what in ("lower", "upper")}
     common = {"threads": 1, "form": "dense", "ours_ms": 2.0, **spread}
-    rows = [
-        row("race", "tiny", "diffrax", **common, ratio=3.0, rival_ms=6.0),
-        row("race", "tiny", "torchdiffeq", **common, ratio=50.0, rival_ms=100.0),
-        row("race", "tiny", "limit", **common, ratio=0.25, rival_ms=0.5, times_limit=4, gflops=90),
+    records = [
+        record("race", "tiny", "diffrax", **common, ratio=3.0, rival_ms=6.0),
+        record("race", "tiny", "torchdiffeq", **common, ratio=50.0, rival_ms=100.0),
+        record(
+            "race", "tiny", "limit", **common, ratio=0.25, rival_ms=0.5, times_limit=4, gflops=90
+        ),
     ]
-    (line,) = [text for text in markdown(rows).splitlines() if text.startswith("| tiny")]
+    (line,) = [text for text in markdown(records).splitlines() if text.startswith("| tiny")]
     cells = [cell.strip() for cell in line.strip("|").split("|")]
     assert cells == ["tiny", "dense", "2 (1–1)", "6 (1–1)", "100 (1–1)", "3", "50", "0.5", "4"]

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from shootax.bench import ours, rival_diffrax, rival_torch
-from shootax.bench.cases import CASES, Case, start
-from shootax.bench.rivals import check_agreement
+from benchmarks.speed import ours, rival_diffrax, rival_torch
+from benchmarks.speed.cases import CASES, Case, start
+from benchmarks.speed.rivals import check_agreement
 
 pytestmark = pytest.mark.usefixtures("standard_promotion")
 

@@ -99,8 +99,8 @@ def test_without_the_calls_that_only_linux_has(tmp_path):
         "import os, sys\n"
         "for name in ('sched_getaffinity', 'sched_setaffinity'): delattr(os, name)\n"
         "sys.modules['fcntl'] = None\n"
-        "from shootax.machine import available_cores\n"
-        "assert available_cores() == os.cpu_count()\n"
+        "from shootax.sweeps import available_cores\n"
+        "assert len(available_cores()) == os.cpu_count()\n"
         "from shootax.cli import main\n"
         "main()\n"
     )

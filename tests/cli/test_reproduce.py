@@ -71,6 +71,22 @@ def test_spiral(tmp_path):
     check_figures(out, ["short_range", "long_range", "squared_norm", "trajectories"])
 
 
+def test_failed_runs_end_the_command_with_an_error(monkeypatch, capsys):
+    from shootax.cli import main
+    from shootax.cli import reproduce as command
+
+    good = {"formulation": "static-direct", "inflation": 4, "particles": None, "status": "ok"}
+    bad = {**good, "status": "failed", "reason": "MemoryError: too large."}
+    results = [{**good, "test_mse": 0.5}, bad]
+    monkeypatch.setattr(command, "reproduce", lambda *args, **options: results)
+    monkeypatch.setattr(command, "draw_figures", lambda out: ([], []))
+    monkeypatch.setattr("sys.argv", ["shootax", "reproduce", "quadratic", "--preset", "smoke"])
+    with pytest.raises(SystemExit, match=r"1 of 2 runs failed.*MemoryError: too large") as ended:
+        main()
+    assert isinstance(ended.value.code, str)  # which Python prints, and turns into exit code 1
+    assert "1/2" in capsys.readouterr().out  # the table is there nevertheless
+
+
 def test_list():
     done = run("reproduce", "--list")
     assert done.returncode == 0, done.stderr

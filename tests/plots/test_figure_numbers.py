@@ -3,8 +3,8 @@
 import numpy as np
 import scipy.stats
 
-from shootax.plots.results import without_outliers
-from shootax.plots.success import wilson
+from shootax.paper._circles_figures import wilson
+from shootax.paper._results import without_outliers
 
 
 def test_outliers_are_those_of_a_box_plot():

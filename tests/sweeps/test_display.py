@@ -5,10 +5,10 @@ import io
 import pytest
 from rich.console import Console
 
-from shootax.sweeps import Configuration, Group
-from shootax.sweeps.display import display, duration
+from shootax.sweeps import Group, duration
+from shootax.sweeps._display import display
 
-GROUP = Group(Configuration("dynamic-particles", 16, 15), (0, 1))
+GROUP = Group("dynamic-a16-k15-s0-1", "dynamic-particles α=16 K=15", {}, (0, 1))
 RUNS = [
     {"status": "ok", "seconds": 2.0, "reason": None},
     {"status": "diverged", "seconds": 2.0, "reason": "It went [too] far."},

@@ -1,197 +1,240 @@
-"""A sweep that is killed goes on where it was; what fails is recorded, and the rest goes on."""
+"""A user's own function over a grid, in processes: interrupted, damaged, failing, and resumed."""
 
-import dataclasses
 import json
 import os
 import pathlib
+import shutil
 import signal
 import subprocess
 import sys
 import time
 
-import equinox as eqx
-import jax
-import numpy as np
 import pytest
-from safetensors.numpy import load_file
 
+from shootax.sweeps import Store, grid_sweep, read_results, read_settings, run_sweep, to_pandas
+
+# Files in a folder of switches tell the function what to do this time.
+MODULE = """
+import os, pathlib, shutil, signal, time
+import numpy as np
 import shootax as sx
-from shootax.experiments import EXPERIMENTS
-from shootax.experiments.settings import make_settings
-from shootax.sweeps import Store, planned, read_results, run_sweep
 
-EXPERIMENT = EXPERIMENTS["quadratic"]
 
-# In a process of its own, in single precision, as users run it.
-PROGRAM = """
-import json, pathlib, sys
-from shootax.experiments import EXPERIMENTS
-from shootax.sweeps import Settings, run_sweep
-settings = Settings.from_json(json.loads(sys.argv[1]))
-run_sweep(EXPERIMENTS["quadratic"], settings, sys.argv[2], jobs=1, checkpoint_seconds=0.0)
+def train(config, seed, ctx):
+    switches = pathlib.Path(ctx.shared["switches"])
+    state = int(ctx.checkpoint.read_text()) if ctx.checkpoint.exists() else 0
+    with open(switches / "calls", "a") as file:
+        file.write(f"{ctx.name} from {state}\\n")
+    for step in range(state, 3):
+        ctx.checkpoint.write_text(str(step + 1))
+        ctx.progress(step + 1, 3, f"step {step}")
+        switch = switches / f"{ctx.name}.{step}"
+        wanted = switch.read_text() if switch.exists() else ""
+        if wanted:
+            switch.unlink()
+        if wanted == "kill":
+            os.kill(os.getpid(), signal.SIGKILL)
+        if wanted == "fail":
+            raise MemoryError("too large")
+        if wanted == "diverge":
+            raise sx.DivergedError("It went too far.", None)
+        if wanted == "remove":
+            shutil.rmtree(ctx.out)
+        if wanted == "wait":
+            (switches / "pid").write_text(str(os.getpid()))
+            time.sleep(60)
+    print("noise on standard output")
+    (ctx.folder / "model.txt").write_text(f"model of {seed}")
+    return {
+        "value": config["x"] ** 2 + seed,
+        "bad": float("nan"),
+        "array": np.array([config["y"], np.inf]),
+    }
 """
-
-
-def settings(epochs=400, **options):
-    """One formulation that compiles fast, at two inflation factors."""
-    made = make_settings(
-        EXPERIMENT, "smoke", seeds=2, formulations=["static-direct"], inflations=[2, 3]
-    )
-    return dataclasses.replace(made, epochs=epochs, options={**made.options, **options})
-
-
-def start(made, out, cache):
-    command = [sys.executable, "-c", PROGRAM, json.dumps(made.as_json()), str(out)]
-    return subprocess.Popen(command, env={**os.environ, "XDG_CACHE_HOME": str(cache)})
-
-
-def finish(made, out, cache):
-    process = start(made, out, cache)
-    assert process.wait(timeout=600) == 0
-    return json.loads((out / "results.json").read_text())
-
-
-def wait_for(condition, process, seconds=300):
-    limit = time.monotonic() + seconds
-    while not condition():
-        assert process.poll() is None, "the sweep ended before it could be killed"
-        assert time.monotonic() < limit
-        time.sleep(0.01)
-
-
-def without_seconds(runs):
-    return [{key: value for key, value in run.items() if "seconds" not in key} for run in runs]
+SCRIPT = """
+if __name__ == "__main__":
+    import sys
+    from shootax.sweeps import run_sweep
+    run_sweep(train, {"x": [2, 3], "y": [0.5]}, sys.argv[1], shared={"switches": sys.argv[2]})
+"""
+GRID = {"x": [2, 3], "y": [0.5]}
+NAMES = ["x-2-y-0.5-s0", "x-3-y-0.5-s0"]
 
 
 @pytest.fixture(scope="module")
-def whole(tmp_path_factory):
-    """A sweep without interruption, and the cache of compiled programs it has filled."""
+def function(tmp_path_factory):
+    """The function of a module that is on the path of this process."""
+    folder = tmp_path_factory.mktemp("module")
+    (folder / "my_study.py").write_text(MODULE)
+    sys.path.insert(0, str(folder))
+    import my_study  # pyright: ignore
+
+    yield my_study.train
+    sys.path.remove(str(folder))
+
+
+def swept(function, tmp_path, **options):
+    shared = {"switches": str(tmp_path)}
+    return run_sweep(function, GRID, tmp_path / "out", shared=shared, **options)
+
+
+def calls(tmp_path):
+    """The calls since this was last asked."""
+    path = tmp_path / "calls"
+    lines = path.read_text().splitlines() if path.exists() else []
+    path.unlink(missing_ok=True)
+    return lines
+
+
+def statuses(runs):
+    return [run["status"] for run in runs]
+
+
+@pytest.fixture(scope="module")
+def whole(function, tmp_path_factory):
+    """A sweep of two configurations with two seeds each in two processes."""
     base = tmp_path_factory.mktemp("whole")
-    return base, finish(settings(), base / "out", base / "cache")
+    return base, swept(function, base, seeds=[5, 7], jobs=2)
 
 
-@pytest.mark.slow
-def test_killed_in_the_middle_of_a_sweep_and_of_a_run(whole, tmp_path):
+def test_table_of_results(whole):
+    base, runs = whole
+    assert [(run["x"], run["y"], run["seed"]) for run in runs] == [
+        *((2, 0.5, 5), (2, 0.5, 7)),
+        *((3, 0.5, 5), (3, 0.5, 7)),
+    ]
+    assert [run["value"] for run in runs] == [9, 11, 14, 16]
+    assert all(run["status"] == "ok" and run["reason"] is None for run in runs)
+    assert all(run["seconds"] >= 0 for run in runs)
+    assert read_results(base / "out") == runs
+    assert read_settings(base / "out")["function"] == "my_study:train"
+    frame = to_pandas(runs)
+    assert frame.groupby("x")["value"].mean().tolist() == [10, 15]
+
+
+def test_numbers_that_are_not_finite_are_null(whole):
+    def refuse(name):
+        raise AssertionError(f"{name} is no JSON")
+
+    base, runs = whole
+    files = [base / "out" / "results.json", *(base / "out" / "runs").iterdir()]
+    assert len(files) == 5
+    for file in files:
+        json.loads(file.read_text(), parse_constant=refuse)
+    assert {(run["bad"], tuple(run["array"])) for run in runs} == {(None, (0.5, None))}
+
+
+def test_models_are_kept_and_checkpoints_are_not(whole):
+    base, _ = whole
+    model = base / "out" / "models" / "x-3-y-0.5-s7" / "model.txt"
+    assert model.read_text() == "model of 7"
+    assert not list((base / "out" / "checkpoints").iterdir())
+
+
+def test_finished_sweep_calls_nothing(function, whole, tmp_path):
+    base, runs = whole
+    shutil.copytree(base / "out", tmp_path / "out")
+    calls(base)
+    assert run_sweep(
+        function, GRID, tmp_path / "out", seeds=[5, 7], shared={"switches": str(base)}
+    ) == runs  # fmt: skip
+    assert calls(base) == []
+
+
+@pytest.mark.parametrize(
+    "content", ["[{", "[]", "7", '[{"seed": 5}]', '[{"seed": 6, "status": "ok"}]']
+)
+def test_damaged_file_costs_its_group_only(function, whole, tmp_path, content, capfd):
+    base, _ = whole
+    store = Store(tmp_path / "out")
+    shutil.copytree(base / "out", store.folder)
+    groups = grid_sweep(function, GRID, seeds=[5, 7]).groups
+    (store.runs / f"{groups[1].name}.json").write_text(content)
+    assert list(store.finished(groups)) == [g.name for g in groups if g is not groups[1]]
+    assert [path.stem for path in store.damaged(groups)] == [groups[1].name]
+    assert [run["seed"] for run in store.collect(groups)] == [5, 5, 7]
+
+
+def test_damaged_file_is_made_again(function, whole, tmp_path, capfd):
     base, expected = whole
-    out = tmp_path / "out"
-    first, second = planned(EXPERIMENT, settings())
-    store = Store(out)
-    process = start(settings(), out, base / "cache")
-    wait_for(lambda: store.checkpoint(second).exists(), process)
-    process.send_signal(signal.SIGKILL)
-    process.wait()
-    done = store.runs / f"{first.name}.json"
-    assert done.exists()
-    assert not (store.runs / f"{second.name}.json").exists()
-    stamp = done.stat().st_mtime_ns
-    results = finish(settings(), out, base / "cache")
-    assert done.stat().st_mtime_ns == stamp  # what was finished was not repeated
-    assert without_seconds(results) == without_seconds(expected)
-    for run in expected:
-        a, b = (load_file(folder / run["model"]) for folder in (base / "out", out))
-        assert a.keys() == b.keys()
-        assert all(np.array_equal(a[name], b[name]) for name in a)
+    shutil.copytree(base / "out", tmp_path / "out")
+    (tmp_path / "out" / "runs" / "x-2-y-0.5-s7.json").write_text("[{")
+    calls(base)
+    runs = run_sweep(function, GRID, tmp_path / "out", seeds=[5, 7], shared={"switches": str(base)})
+    assert calls(base) == ["x-2-y-0.5-s7 from 0"]
+    assert [run["value"] for run in runs] == [run["value"] for run in expected]
+    error = " ".join(capfd.readouterr().err.split())
+    assert "damaged; its runs are repeated" in error
+
+
+def test_killed_worker_takes_only_its_group_along(function, tmp_path):
+    (tmp_path / f"{NAMES[0]}.1").write_text("kill")
+    runs = swept(function, tmp_path)
+    assert statuses(runs) == ["failed", "ok"]
+    assert "signal 9" in runs[0]["reason"]
+    store = Store(tmp_path / "out")
+    assert [path.stem for path in store.checkpoints.iterdir()] == [NAMES[0]]
+    assert calls(tmp_path) == [f"{NAMES[0]} from 0", f"{NAMES[1]} from 0"]
+    # Run again, only the failed one is called, and goes on from its checkpoint.
+    again = swept(function, tmp_path)
+    assert calls(tmp_path) == [f"{NAMES[0]} from 2"]
+    assert statuses(again) == ["ok", "ok"]
+    assert [run["value"] for run in again] == [4, 9]
     assert not list(store.checkpoints.iterdir())
 
 
-def test_results(whole):
-    base, runs = whole
-    assert [run["status"] for run in runs] == ["ok"] * 4
-    assert [(run["inflation"], run["seed"]) for run in runs] == [(2, 0), (2, 1), (3, 0), (3, 1)]
-    x = np.linspace(-1.5, 1.5, 1000)[:, None]
-    for run in runs:
-        net = sx.load(base / "out" / run["model"])
-        net = jax.tree.map(lambda leaf: leaf.astype(float) if eqx.is_array(leaf) else leaf, net)
-        error = np.mean((np.asarray(net(x)) - (x**2 + 3 / (1 + x**2))) ** 2)
-        np.testing.assert_allclose(run["test_mse"], error, rtol=1e-4)
-        np.testing.assert_allclose(run["penalty"], sx.penalty(net), rtol=1e-5)
-        assert run["parameters"] == sx.count(net)
-        assert run["epochs"] == 400
-        assert run["test_mse"] < 1.0  # it has learned something: a constant has 0.045 at best
-    sweep = json.loads((base / "out" / "sweep.json").read_text())
-    assert sweep["settings"] == settings().as_json()
-    assert {"jax", "python", "shootax"} <= sweep["versions"].keys()
+def test_failed_runs_are_repeated_and_diverged_ones_are_not(function, tmp_path):
+    (tmp_path / f"{NAMES[0]}.0").write_text("fail")
+    (tmp_path / f"{NAMES[1]}.0").write_text("diverge")
+    runs = swept(function, tmp_path)
+    assert [(run["status"], run["reason"]) for run in runs] == [
+        ("failed", "MemoryError: too large"),
+        ("diverged", "It went too far."),
+    ]
+    calls(tmp_path)
+    assert statuses(swept(function, tmp_path)) == ["ok", "diverged"]
+    assert calls(tmp_path) == [f"{NAMES[0]} from 1"]
 
 
-def test_one_that_diverges_is_recorded_and_the_others_go_on(whole, tmp_path):
-    base, _ = whole
-    wild = settings(epochs=30, learning_rate=1e9)
-    runs = finish(wild, tmp_path / "out", base / "cache")
-    assert [run["status"] for run in runs] == ["diverged"] * 4
-    assert all("Training diverged in epoch" in run["reason"] for run in runs)
-    assert all(run["test_mse"] is None for run in runs)
-
-
-@pytest.mark.slow
-def test_a_worker_that_is_killed_takes_only_its_group_along(whole, tmp_path):
-    base, expected = whole
-    out = tmp_path / "out"
-    first, _ = planned(EXPERIMENT, settings())
-    process = start(settings(), out, base / "cache")
-    wait_for(lambda: Store(out).checkpoint(first).exists(), process)
-    tasks = pathlib.Path(f"/proc/{process.pid}/task").iterdir()
-    (worker,) = [pid for task in tasks for pid in (task / "children").read_text().split()]
-    os.kill(int(worker), signal.SIGKILL)
-    assert process.wait(timeout=600) == 0
-    runs = json.loads((out / "results.json").read_text())
-    assert [run["status"] for run in runs] == ["failed", "failed", "ok", "ok"]
-    assert "signal 9" in runs[0]["reason"]
-    # Run again, only the failed ones are trained, from their checkpoint.
-    assert without_seconds(finish(settings(), out, base / "cache")) == without_seconds(expected)
-
-
-def test_folder_of_another_sweep_is_left_alone(whole):
-    base, _ = whole
-    before = {path: path.stat().st_mtime_ns for path in (base / "out").rglob("*")}
-    with pytest.raises(ValueError, match=r"other settings \(epochs: there 400, here 7\).*--out"):
-        run_sweep(EXPERIMENT, settings(epochs=7), base / "out")
-    assert {path: path.stat().st_mtime_ns for path in (base / "out").rglob("*")} == before
-
-
-def test_folders_that_will_not_do(tmp_path):
-    (tmp_path / "file").write_text("mine")
-    (tmp_path / "full").mkdir()
-    (tmp_path / "full" / "thesis.tex").write_text("mine")
-    for out, message in (
-        (tmp_path / "full", "is not empty and holds no sweep"),
-        (tmp_path / "file", "is a file"),
-        (tmp_path / "file" / "below", "cannot be written to"),
+def test_removed_folder_gets_one_message(function, tmp_path, capfd):
+    (tmp_path / f"{NAMES[0]}.0").write_text("remove")
+    with pytest.raises(
+        RuntimeError, match=r"out was removed or renamed while the sweep was running"
     ):
-        with pytest.raises(ValueError, match=message):
-            run_sweep(EXPERIMENT, settings(), out)
-    assert sorted(path.name for path in tmp_path.rglob("*")) == ["file", "full", "thesis.tex"]
+        swept(function, tmp_path)
+    assert "Traceback" not in capfd.readouterr().err
+    assert not (tmp_path / "out").exists()
 
 
-@pytest.mark.parametrize("name", ["results.json", "sweep.json"])
-@pytest.mark.parametrize("content", ["", "{", "7", '[{"a": 1}]', "{}"])
-def test_damaged_results(tmp_path, name, content):
-    sound = {"sweep.json": json.dumps({"settings": settings().as_json()}), "results.json": "[]"}
-    for file, text in {**sound, name: content}.items():
-        (tmp_path / file).write_text(text)
-    with pytest.raises(ValueError, match=rf"{name}.*(is damaged|not a list of runs)"):
-        read_results(tmp_path)
-    if name == "sweep.json" and content != "{}":
-        with pytest.raises(ValueError, match=r"sweep.json is damaged"):
-            run_sweep(EXPERIMENT, settings(), tmp_path)
-    assert (tmp_path / name).read_text() == content
+@pytest.mark.skipif(os.name == "nt", reason="signals")
+def test_sweep_of_a_script_is_killed_and_resumed(tmp_path):
+    """The parent is killed, which ends its worker; the function is of the script itself."""
+    script = tmp_path / "study.py"
+    script.write_text(MODULE + SCRIPT)
+    (tmp_path / f"{NAMES[1]}.1").write_text("wait")
+    command = [sys.executable, str(script), str(tmp_path / "out"), str(tmp_path)]
+    process = subprocess.Popen(command)
+    limit, pid = time.monotonic() + 120, tmp_path / "pid"
+    while not (pid.exists() and pid.read_text()):
+        assert process.poll() is None
+        assert time.monotonic() < limit
+        time.sleep(0.02)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    while _alive(int(pid.read_text())):
+        assert time.monotonic() < limit, "the worker outlives its parent"
+        time.sleep(0.02)
+    assert calls(tmp_path) == [f"{NAMES[0]} from 0", f"{NAMES[1]} from 0"]
+    assert subprocess.run(command).returncode == 0
+    assert calls(tmp_path) == [f"{NAMES[1]} from 2"]
+    assert [run["value"] for run in read_results(tmp_path / "out")] == [4, 9]
 
 
-def test_damaged_group_and_no_results(tmp_path):
-    store = Store(tmp_path / "out")
-    store.open(settings())
-    group = planned(EXPERIMENT, settings())[0]
-    (store.runs / f"{group.name}.json").write_text("[{")
-    with pytest.raises(ValueError, match=r"\.json is damaged"):
-        run_sweep(EXPERIMENT, settings(), tmp_path / "out")
-    with pytest.raises(ValueError, match="has no results"):
-        read_results(tmp_path)
-
-
-def test_two_sweeps_at_once(tmp_path):
-    store = Store(tmp_path)
-    store.open(settings())
-    with (
-        store.lock(),
-        pytest.raises(ValueError, match="Another process is working in"),
-    ):
-        run_sweep(EXPERIMENT, settings(), tmp_path)
+def _alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    # A process that has ended but was not waited for yet still has its number.
+    state = pathlib.Path(f"/proc/{pid}/stat")
+    return not state.exists() or ") Z" not in state.read_text()

@@ -58,35 +58,6 @@ def demo(
 
 
 @app.command()
-def bench(
-    json: Annotated[
-        pathlib.Path | None, typer.Option(help="File for the results, rewritten after each row.")
-    ] = None,
-    cases: Annotated[
-        str | None, typer.Option(help="Cases, separated by commas; all by default.")
-    ] = None,
-    parts: Annotated[
-        str | None, typer.Option(help="Parts, separated by commas; all by default.")
-    ] = None,
-    threads: Annotated[
-        str, typer.Option(help="`1`, `all`, or `both`: one thread, then all cores.")
-    ] = "both",
-    quick: Annotated[bool, typer.Option(help="A rough look, in few repetitions.")] = False,
-    markdown: Annotated[
-        pathlib.Path | None,
-        typer.Option(help="Measure nothing; print the tables of a results file as Markdown."),
-    ] = None,
-) -> None:
-    """Time training steps against Diffrax, torchdiffeq and the machine's limit; memory, growth, ..."""
-    from shootax.cli import bench as command
-
-    if markdown is not None:
-        command.show_markdown(markdown)
-        return
-    command.run(command.planned(cases, parts, threads, quick), json)
-
-
-@app.command()
 def reproduce(
     name: Annotated[str | None, typer.Argument(help="The experiment; see --list.")] = None,
     preset: Annotated[
@@ -138,11 +109,11 @@ def plot(
     ] = None,
 ) -> None:
     """Draw the figures of an experiment from its results alone."""
-    from shootax.plots.sweep import compacted, draw_sweep
+    from shootax import paper
 
     if compact is not None:
-        folder = compacted(folder, compact)
-    paths, notes = draw_sweep(folder)
+        folder = paper.compact(folder, compact)
+    paths, notes = paper.draw_figures(folder)
     for note in notes:
         typer.echo(note)
     typer.echo(f"Written: {len(paths)} files in {folder / 'figures'}")

@@ -11,11 +11,8 @@ from rich.table import Table
 
 from shootax import checks
 from shootax.cli.text import say
-from shootax.experiments import EXPERIMENTS
-from shootax.experiments.settings import PRESETS, make_settings
-from shootax.machine import available_cores
-from shootax.sweeps import planned, run_sweep
-from shootax.sweeps.display import duration
+from shootax.paper import EXPERIMENTS, PRESETS, draw_figures, make_settings, planned, reproduce
+from shootax.sweeps import available_cores, duration
 
 
 def run(
@@ -30,7 +27,10 @@ def run(
     inflation: str | None,
     particles: str | None,
 ) -> None:
-    """Trains what is not trained yet, prints a table, and draws the figures."""
+    """Trains what is not trained yet, prints a table, and draws the figures.
+
+    Raises `RuntimeError` at the end if runs failed.
+    """
     experiment = EXPERIMENTS[checks.one_of(name, EXPERIMENTS, "experiment")]
     settings = make_settings(
         experiment,
@@ -47,17 +47,23 @@ def run(
     console = Console()
     runs = sum(len(group.seeds) for group in planned(experiment, settings))
     say(f"{name}, {preset}: {runs} runs in {out}", console)
-    results = run_sweep(experiment, settings, out, jobs=jobs or available_cores(), console=console)
+    results = reproduce(
+        experiment, settings, out, jobs=jobs or len(available_cores()), console=console
+    )
     console.print(summary_table(results))
     spent = sum(result.get("processor_seconds") or 0 for result in results)
     console.print(f"Training took {duration(spent)} of processor time.", highlight=False)
-    from shootax.plots.sweep import draw_sweep
-
-    paths, notes = draw_sweep(out)
+    paths, notes = draw_figures(out)
     for note in notes:
         say(note, console)
     figures = f"{len(paths)} figures in {out / 'figures'}"
     say(f"Written: {out / 'results.json'} and {figures}", console)
+    failed = [result for result in results if result["status"] == "failed"]
+    if failed:
+        raise RuntimeError(
+            f"{len(failed)} of {len(results)} runs failed; the first reason is: "
+            f"{failed[0]['reason']} Give the same command again to repeat only these."
+        )
 
 
 def show_list() -> None:

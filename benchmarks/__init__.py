@@ -1,0 +1,1 @@
+"""Measurements, outside of the package that is installed."""

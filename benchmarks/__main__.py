@@ -1,0 +1,44 @@
+"""`python -m benchmarks`: training steps against Diffrax, torchdiffeq and the machine's limit.
+
+python -m benchmarks --json bench.json --parts race,memory
+python -m benchmarks --markdown bench.json
+"""
+
+import argparse
+import pathlib
+import sys
+from collections.abc import Sequence
+
+from benchmarks.speed.run import planned, run, show_markdown
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Runs the command."""
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    add = parser.add_argument
+    add("--json", type=pathlib.Path, help="file for the results, rewritten after each record")
+    add("--cases", help="cases, separated by commas; all by default")
+    add("--parts", help="parts, separated by commas; all by default")
+    add("--threads", default="both", help="1, all, or both: one thread, then all cores")
+    add("--quick", action="store_true", help="a rough look, in few repetitions")
+    add(
+        "--markdown",
+        type=pathlib.Path,
+        help="measure nothing; print the tables of a results file as Markdown",
+    )
+    given = parser.parse_args(arguments)
+    try:
+        if given.markdown is not None:
+            show_markdown(given.markdown)
+        else:
+            run(planned(given.cases, given.parts, given.threads, given.quick), given.json)
+    except (ValueError, RuntimeError, OSError) as error:
+        sys.exit(f"benchmarks: {error}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,125 @@
+"""Many seeds of one model: in one program, one after the other, or in processes of their own."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from benchmarks.speed import limit, ours, threads
+from benchmarks.speed.cases import CASES, Case, Start, start
+from benchmarks.speed.settings import Settings, record
+from benchmarks.speed.timing import race
+from shootax.sweeps import Channel
+from shootax.train.programs import compiler_options
+
+SEEDS = 10
+
+
+def records(settings: Settings) -> Iterator[dict[str, Any]]:
+    """For each case the time per seed of a training step, by three ways.
+
+    Our time is that of all seeds mapped in one program; `processes` are as many as there are threads,
+    each on a core of its own where the system allows it.
+    """
+    chosen = settings.cases
+    if settings.quick:
+        chosen = tuple(name for name in chosen if name.startswith("regression")) or chosen[:1]
+    for case in (CASES[name] for name in chosen):
+        yield {"progress": f"{SEEDS} seeds of {case.name}"}
+        starts = [start(case, seed) for seed in range(SEEDS)]
+        singles = [ours.runner(case, begin) for begin in starts]
+        # One compiled program serves all seeds.
+        for single in singles[1:]:
+            single.step = singles[0].step
+        runners: dict[str, Callable[[], Any]] = {
+            "mapped": mapped(case, starts),
+            "one by one": lambda singles=singles: [single() for single in singles],
+            "product": limit.product_runner(),
+        }
+        times = race(runners, seconds=settings.seconds, rounds=5)
+        best = limit.step_flops(case) / limit.rate(times["product"].fastest)
+        apart = processes(case, settings)
+        mine = times["mapped"].median
+        shared = {
+            "seeds": SEEDS,
+            "threads": settings.threads,
+            "ours_per_seed_ms": 1e3 * mine / SEEDS,
+            "times_limit_per_seed": mine / SEEDS / best,
+            **times["mapped"].entries("ours"),
+        }
+        theirs = times["one by one"]
+        ratio = theirs.median / mine
+        yield record(
+            "seeds", case.name, "one by one", **shared, **theirs.entries("rival"), ratio=ratio
+        )
+        yield record(
+            "seeds", case.name, "processes", **shared, rival_ms=1e3 * apart, ratio=apart / mine
+        )
+
+
+def mapped(case: Case, starts: list[Start]) -> Callable[[], Any]:
+    """A training step of all seeds in one program."""
+    runners = [ours.runner(case, begin) for begin in starts]
+    stacked = [
+        jax.tree.map(lambda *leaves: jnp.stack(leaves), *parts)
+        for parts in ([each.state for each in runners], [each.batch for each in runners])
+    ]
+    states, batches = stacked
+    options = compiler_options(runners[0].state.parameters.size)
+    step = jax.jit(jax.vmap(runners[0].step.pure), donate_argnums=0, compiler_options=options)
+    held = [states]
+
+    def run() -> Any:
+        held[0], losses = step(held[0], *batches)
+        return jax.block_until_ready(losses)
+
+    return run
+
+
+def processes(case: Case, settings: Settings) -> float:
+    """Seconds for a training step of all seeds when each thread is a process with its share.
+
+    All processes run at once for the same length of time; what counts is the steps they make.
+    """
+    seconds = settings.seconds / 4
+    workers = [
+        threads.worker("benchmarks.speed.seeds", 1, [core])
+        for core in threads.chosen(settings.threads)
+    ]
+    try:
+        for worker in workers:
+            worker.send({"case": case.name, "seconds": seconds})
+        for worker in workers:
+            if "ready" not in next(worker.messages()):
+                raise RuntimeError(f"{case.name}: a process for one seed did not start.")
+        # All are compiled and warm: now they start together.
+        for worker in workers:
+            worker.send({"go": True})
+        answers = [next(worker.messages()) for worker in workers]
+    finally:
+        for worker in workers:
+            worker.close()
+    if not all("median" in answer for answer in answers):
+        raise RuntimeError(f"{case.name}: a process for one seed ended before it had an answer.")
+    rate = sum(1 / answer["median"] for answer in answers)
+    return SEEDS / rate
+
+
+def main() -> None:
+    """One process: makes training steps of one seed for a while and sends the median time."""
+    channel = Channel()
+    tasks = channel.tasks()
+    task = next(tasks)
+    case = CASES[task["case"]]
+    runner = ours.runner(case, start(case))
+    runner()
+    channel.say({"ready": True})
+    next(tasks)
+    median = race({"one": runner}, seconds=task["seconds"], rounds=3)["one"].median
+    channel.say({"median": median})
+    next(tasks)  # there is none: the parent closes the channel, which ends this process
+
+
+if __name__ == "__main__":
+    main()

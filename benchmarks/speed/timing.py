@@ -1,0 +1,64 @@
+"""Timing by interleaved rounds: whatever else the machine does falls on all rivals alike."""
+
+import time
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+
+class Timing(NamedTuple):
+    """Seconds per call: median, quartiles and minimum over all repetitions."""
+
+    median: float
+    lower: float
+    upper: float
+    fastest: float
+    repetitions: int
+
+    def entries(self, name: str) -> dict[str, float | int]:
+        """The numbers in milliseconds, as entries of a record."""
+        return {
+            f"{name}_ms": 1e3 * self.median,
+            f"{name}_lower_ms": 1e3 * self.lower,
+            f"{name}_upper_ms": 1e3 * self.upper,
+            f"{name}_fastest_ms": 1e3 * self.fastest,
+            f"{name}_repetitions": self.repetitions,
+        }
+
+
+def summarise(seconds: list[float]) -> Timing:
+    """Median, quartiles and minimum."""
+    lower, median, upper = np.percentile(seconds, [25, 50, 75])
+    return Timing(float(median), float(lower), float(upper), min(seconds), len(seconds))
+
+
+def race(
+    runners: Mapping[str, Callable[[], Any]], *, seconds: float, rounds: int = 7
+) -> dict[str, Timing]:
+    """Times each runner, taking turns.
+
+    A runner makes one call and waits for its result. Each is called once to warm up and once to see
+    how long it takes; then in each of the `rounds` it gets its share of the time, at least one call.
+    When a round is so long that the time is up, no further one starts, but there are at least three.
+    """
+    counts = {}
+    for name, run in runners.items():
+        run()
+        once = _timed(run)
+        share = seconds / (rounds * len(runners))
+        counts[name] = max(1, min(1000, int(share / max(once, 1e-7))))
+    measured: dict[str, list[float]] = {name: [] for name in runners}
+    began = time.perf_counter()
+    for number in range(rounds):
+        if number >= 3 and time.perf_counter() - began > 1.2 * seconds:
+            break
+        for name, run in runners.items():
+            measured[name] += [_timed(run) for _ in range(counts[name])]
+    return {name: summarise(values) for name, values in measured.items()}
+
+
+def _timed(run: Callable[[], Any]) -> float:
+    began = time.perf_counter()
+    run()
+    return time.perf_counter() - began

@@ -1,0 +1,71 @@
+"""One process of the benchmark: measures, and sends each record to its parent as it comes."""
+
+import pathlib
+import platform
+from collections.abc import Callable, Iterator
+from importlib import metadata
+from typing import Any
+
+import jax
+
+from benchmarks.speed import automatic, forms, inference, memory, rivals, scaling, seeds, start
+from benchmarks.speed.settings import Settings, record
+from shootax.sweeps import Channel
+
+PARTS: dict[str, Callable[[Settings], Iterator[dict[str, Any]]]] = {
+    "race": rivals.records,
+    "memory": memory.records,
+    "scaling": scaling.records,
+    "start": start.records,
+    "seeds": seeds.records,
+    "inference": inference.records,
+    "automatic": automatic.records,
+    "forms": forms.records,
+}
+
+
+def records(settings: Settings) -> Iterator[dict[str, Any]]:
+    """All records of the parts asked for. A dictionary with `note` or `progress` is for the reader."""
+    yield machine(settings)
+    for part in settings.parts:
+        yield from PARTS[part](settings)
+
+
+def machine(settings: Settings) -> dict[str, Any]:
+    """What the measurements were made on."""
+    versions: dict[str, str | None] = {"python": platform.python_version(), "jax": jax.__version__}
+    for name in ("diffrax", "torch", "torchdiffeq"):
+        try:
+            versions[name] = metadata.version(name)
+        except metadata.PackageNotFoundError:
+            versions[name] = None
+    return record(
+        "machine",
+        _processor(),
+        "",
+        threads=settings.threads,
+        versions=versions,
+        quick=settings.quick,
+    )
+
+
+def _processor() -> str:
+    try:
+        lines = pathlib.Path("/proc/cpuinfo").read_text().splitlines()
+        return next(line.split(":")[1].strip() for line in lines if line.startswith("model name"))
+    except (OSError, StopIteration):
+        return platform.processor() or platform.machine()
+
+
+def main() -> None:
+    """Measures what each task asks for."""
+    channel = Channel()
+    for task in channel.tasks():
+        lists = {name: tuple(task[name]) for name in ("parts", "cases")}
+        for entry in records(Settings(**{**task, **lists})):
+            channel.say(entry)
+        channel.say({"finished": True})
+
+
+if __name__ == "__main__":
+    main()

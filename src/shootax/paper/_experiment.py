@@ -1,0 +1,77 @@
+"""What all experiments of the paper do in the same way: plan their configurations, and train them."""
+
+import abc
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from shootax import DivergedError, Fit, fit_many
+from shootax.paper import _models as models
+from shootax.paper._plan import Configuration, Settings
+from shootax.train import Checkpoint
+
+
+class AbstractExperiment(abc.ABC):
+    """An experiment says which nets there are, what they learn, and how they are measured.
+
+    `presets` and `recipes` map a name to settings and options; `times` says how long a preset takes.
+    """
+
+    name: str
+    about: str
+    presets: Mapping[str, Mapping[str, Any]]
+    recipes: Mapping[str, Mapping[str, Any]]
+    times: Mapping[str, str]
+
+    @abc.abstractmethod
+    def net(self, settings: Settings, configuration: Configuration, seed: int) -> Any:
+        """The net of a seed before training."""
+
+    @abc.abstractmethod
+    def task(
+        self, settings: Settings, configuration: Configuration
+    ) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """The data and the keyword arguments for `fit`."""
+
+    @abc.abstractmethod
+    def evaluate(
+        self, settings: Settings, configuration: Configuration, net: Any
+    ) -> dict[str, Any]:
+        """The results of a trained net."""
+
+    def batch_size(self, settings: Settings) -> int:
+        """Samples in a batch."""
+        return settings.options["batch_size"]
+
+    def configurations(self, settings: Settings) -> list[Configuration]:
+        """All configurations, in the order in which they are to run."""
+        return models.configurations(settings)
+
+    def group_size(self, settings: Settings, configuration: Configuration) -> int:
+        """How many seeds train as one program."""
+        batch = self.batch_size(settings)
+        return models.group_size(lambda: self.net(settings, configuration, 0), batch)
+
+    def train(
+        self,
+        settings: Settings,
+        configuration: Configuration,
+        seeds: Sequence[int],
+        *,
+        checkpoint: Checkpoint | None = None,
+        progress: Callable[[int, str], None] | None = None,
+    ) -> list[Fit | DivergedError]:
+        """Trains a net from each seed, all as one program."""
+        data, told = self.task(settings, configuration)
+        options = {**settings.options, **configuration.more}
+        return fit_many(
+            [self.net(settings, configuration, seed) for seed in seeds],
+            *data,
+            seeds=seeds,
+            together=True,
+            batch_size=self.batch_size(settings),
+            data_weight=options["data_weight"],
+            penalty_weight=options["penalty_weight"],
+            progress=progress,
+            checkpoint=checkpoint,
+            **{"epochs": settings.epochs, **told},
+        )

@@ -1,0 +1,70 @@
+"""All figures and tables of an experiment, from the folder of its results."""
+
+import json
+import os
+import pathlib
+import shutil
+from types import ModuleType
+from typing import Any
+
+from shootax.paper import _circles_figures, _latent_figures, _regression_figures, _spiral_figures
+from shootax.paper._published import PUBLISHED
+from shootax.paper._results import Results
+from shootax.paper._tables import parameters_table, results_table
+from shootax.plots import save_figure
+
+_DRAWN_BY: dict[str, ModuleType] = {
+    "quadratic": _regression_figures,
+    "cubic": _regression_figures,
+    "spiral": _spiral_figures,
+    "circles": _circles_figures,
+}
+"""Each has `figures(results)`, names with functions that draw, and `needed(results)`, the runs whose
+models are drawn from."""
+
+
+def draw_figures(folder: str | os.PathLike) -> tuple[list[pathlib.Path], list[str]]:
+    """Draws all that the results allow to `figures/`. Returns the files, and notes on what is missing.
+
+    **Arguments:** `folder`, as `shootax reproduce` has written it.
+    """
+    results = Results.read(folder)
+    if results.settings.experiment in PUBLISHED:  # those with sequences of images
+        return _latent_figures.draw(results)
+    target = results.folder / "figures"
+    target.mkdir(exist_ok=True)
+    paths, notes = [], []
+    for name, draw in _DRAWN_BY[results.settings.experiment].figures(results):
+        try:
+            paths.extend(save_figure(draw(), target, name))
+        except FileNotFoundError as error:
+            notes.append(f"No figure {name}: {error}")
+    tables = {"results.md": results_table(results)}
+    if results.settings.experiment != "circles":
+        tables["parameters.md"] = parameters_table(results.settings.experiment)
+    for name, text in tables.items():
+        (target / name).write_text(text, encoding="utf-8")
+        paths.append(target / name)
+    return paths, notes
+
+
+def compact(folder: str | os.PathLike, target: str | os.PathLike) -> pathlib.Path:
+    """Copies the results, with six digits, and the models that the figures need to a new folder."""
+    results, target = Results.read(folder), pathlib.Path(target)
+    target.mkdir(parents=True, exist_ok=True)
+    if any(path.suffix not in (".json", ".md") and path.is_file() for path in target.iterdir()):
+        raise ValueError(f"{target} has other files in it. Choose a new folder with --compact.")
+    shutil.copy(results.folder / "sweep.json", target / "sweep.json")
+    lines = [json.dumps({k: _rounded(v) for k, v in run.items()}) for run in results.runs]
+    (target / "results.json").write_text("[\n" + ",\n".join(lines) + "\n]\n", encoding="utf-8")
+    (target / "models").mkdir(exist_ok=True)
+    module = _DRAWN_BY.get(results.settings.experiment, _latent_figures)
+    for run in module.needed(results):
+        shutil.copy(results.folder / run["model"], target / run["model"])
+    return target
+
+
+def _rounded(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_rounded(each) for each in value]
+    return float(f"{value:.6g}") if isinstance(value, float) else value

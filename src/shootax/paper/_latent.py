@@ -1,0 +1,100 @@
+"""What the experiments with images have in common: latent models, and how recipes train them."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array
+
+from shootax import Gaussian, ImageDecoder, ImageEncoder, LatentModel, count, summary
+from shootax.data import Sequences
+from shootax.paper import _models as models
+from shootax.paper._experiment import AbstractExperiment
+from shootax.paper._plan import Configuration, Settings
+
+RECIPE = {
+    "learning_rate": 0.001,
+    "schedule": {"kind": "cosine"},
+    "clip": None,
+    "weight_decay": 0.0,
+    "norm": "layer",
+    "widening": 1,
+    "visible": 0.5,
+    "hidden": 0.5,
+    "momentum": 1.0,
+    "momentum_by_particles": True,
+    "momentum_unit": 5.0,
+    "lift_unit": 1.0,
+    "frozen_epochs": 0,
+}
+"""The recipe `paper` of the experiments with images."""
+
+
+class LatentExperiment(AbstractExperiment):
+    """An experiment with latent models, which are large: every seed trains by itself."""
+
+    def group_size(self, settings: Settings, configuration: Configuration) -> int:
+        return 1
+
+
+def make_model(
+    configuration: Configuration, seed: int, options: Mapping[str, Any], times: np.ndarray
+) -> LatentModel:
+    """The model of a seed before training. The channels of the decoder are those of the encoder,
+    the other way round, times `widening`."""
+    keys = jax.random.split(jax.random.fold_in(jax.random.key(seed), 1))
+    net = models.make_net(
+        configuration,
+        seed,
+        dim=options["dim"],
+        position=Gaussian(std=options["visible"], hidden=options["hidden"]),
+        options=options,
+        T=float(times[-1]),
+        steps=len(times) - 1,
+    )
+    channels, norm = options["channels"], options["norm"]
+    encoder = ImageEncoder(
+        options["dim"], frames=options["first"], channels=channels, norm=norm, key=keys[0]
+    )
+    wide = [options["widening"] * number for number in reversed(channels)]
+    decoder = ImageDecoder(options["dim"], channels=wide, norm=norm, key=keys[1])
+    return LatentModel(encoder, net, decoder, times)
+
+
+def training_options(configuration: Configuration, options: Mapping[str, Any]) -> dict[str, Any]:
+    """What `fit` wants to know. Weights of encoder and decoder decay, not their biases and norms;
+    those of the net have their penalty."""
+    weights = ("weight", *(f"layers.{i}.weight" for i in range(len(options["channels"]))))
+    names = [f"{coder}.{name}" for coder in ("encoder", "decoder") for name in weights]
+    decay = dict.fromkeys(names, options["weight_decay"]) if options["weight_decay"] else None
+    return {**models.training_options(configuration, options), "weight_decay": decay}
+
+
+def measured(model: LatentModel) -> dict[str, Any]:
+    """The measures of the net, whose parameters are the ones that the paper counts."""
+    return {**summary(model.net), "coder_parameters": count((model.encoder, model.decoder))}
+
+
+def predictions(model: LatentModel, sequences: Sequences, first: int) -> np.ndarray:
+    """All frames of all sequences from their first ones."""
+    return np.asarray(_call(model, inputs(model, sequences, first)))
+
+
+def inputs(model: LatentModel, sequences: Sequences, first: int) -> Array:
+    """What the encoder sees, in the precision of the model, which may come from a file."""
+    precision = jax.tree.leaves(eqx.filter(model, eqx.is_inexact_array))[0].dtype
+    return jnp.asarray(sequences.first(first), precision)
+
+
+@eqx.filter_jit
+def _call(model: LatentModel, x: Any) -> Any:
+    return model(x)
+
+
+def squared_errors(model: LatentModel, sequences: Sequences, first: int) -> np.ndarray:
+    """The mean squared error of every frame of every sequence, `(n, time)`."""
+    errors = predictions(model, sequences, first).astype(float) - sequences.frames
+    return np.mean(errors**2, axis=tuple(range(2, errors.ndim)))

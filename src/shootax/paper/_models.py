@@ -1,0 +1,109 @@
+"""What the experiments have in common: UpDown nets, and how their recipes are followed."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import equinox as eqx
+import jax
+
+from shootax import RK4, AbstractPosition, Constant, Cosine, Net, Plateau, UpDown, formulation
+from shootax.paper._plan import Configuration, Settings
+from shootax.train import AbstractSchedule
+from shootax.train.fit import pays_together
+
+SCHEDULES = {"cosine": Cosine, "plateau": Plateau, "constant": Constant}
+
+
+def schedule(options: Mapping[str, Any]) -> AbstractSchedule:
+    """A schedule from data, such as `{"kind": "cosine", "warmup": 0.1}`."""
+    rest = {key: value for key, value in options.items() if key != "kind"}
+    return SCHEDULES[options["kind"]](**rest)
+
+
+def with_particles(configuration: Configuration) -> bool:
+    """Whether the formulation has particles."""
+    return configuration.particles is not None
+
+
+def configurations(settings: Settings, **more: Any) -> list[Configuration]:
+    """Every formulation with every inflation factor and, where it has them, number of particles.
+
+    Small models come first, so that there is soon something to look at.
+    """
+    out = []
+    for inflation in sorted(settings.inflations):
+        for name in settings.formulations:
+            counts = settings.particles if name.endswith("-particles") else (None,)
+            out.extend(Configuration(name, inflation, count, more) for count in counts)
+    return out
+
+
+def more_particles(settings: Settings, formulations: Sequence[str]) -> list[Configuration]:
+    """Other numbers of particles at one inflation factor, as the paper's figures have them."""
+    at = settings.options.get("more_at")
+    if at not in settings.inflations:
+        return []
+    counts = settings.options.get("more_particles", ())
+    kinds = [name for name in settings.formulations if name in formulations]
+    return [Configuration(name, at, count) for name in kinds for count in counts]
+
+
+def make_net(
+    configuration: Configuration,
+    seed: int,
+    *,
+    dim: int,
+    position: AbstractPosition,
+    options: Mapping[str, Any],
+    T: float,
+    steps: int,
+    readout: int | None = None,
+) -> Net:
+    """The net of a seed. In `options`, `momentum` is the standard deviation of the initial momenta,
+    in units of 1/K where `momentum_by_particles` is set."""
+    control_key, net_key = jax.random.split(jax.random.key(seed))
+    field = UpDown(dim, configuration.inflation)
+    drawn: dict[str, Any] = {}
+    if with_particles(configuration):
+        drawn = {
+            "position": position,
+            "momentum": options["momentum"] * _unit(configuration, options),
+        }
+    control = formulation(
+        configuration.formulation,
+        field,
+        particles=configuration.particles or 1,
+        key=control_key,
+        T=T,
+        **drawn,
+    )
+    return Net(field, control, readout=readout, integrator=RK4(steps=steps), key=net_key)
+
+
+def training_options(configuration: Configuration, options: Mapping[str, Any]) -> dict[str, Any]:
+    """The part of a recipe that `fit` wants to know."""
+    freeze, units = None, {}
+    if options["lift_unit"] != 1:
+        units["lift"] = options["lift_unit"]
+    if with_particles(configuration):
+        if options["frozen_epochs"]:
+            freeze = {"visible-positions": options["frozen_epochs"]}
+        unit = options.get("momentum_unit", 1.0) * _unit(configuration, options)
+        if unit != 1:
+            units["momenta"] = unit
+    return {
+        "learning_rate": options["learning_rate"],
+        "schedule": schedule(options["schedule"]),
+        "clip": options["clip"],
+        "freeze": freeze,
+        "units": units or None,
+    }
+
+
+def _unit(configuration: Configuration, options: Mapping[str, Any]) -> float:
+    return 1 / (configuration.particles or 1) if options["momentum_by_particles"] else 1.0
+
+
+def group_size(make: Callable[[], Net], batch: int) -> int:
+    """How many seeds train as one program: many of a small net, where that is faster."""
+    return 10 if pays_together(eqx.filter_eval_shape(make), batch) else 1

@@ -1,0 +1,115 @@
+"""An experiment of the paper as a sweep."""
+
+import math
+import os
+from collections.abc import Mapping
+from typing import Any
+
+from shootax import DivergedError, save
+from shootax.paper._catalogue import EXPERIMENTS
+from shootax.paper._experiment import AbstractExperiment
+from shootax.paper._plan import Configuration, Settings
+from shootax.sweeps import Context, Group, Sweep, resume, seeds_name, split_seeds
+from shootax.train import Checkpoint
+
+
+def planned(experiment: AbstractExperiment, settings: Settings) -> list[Group]:
+    """All groups of seeds that train as one program. The split never depends on what is finished, so
+    that a group is resumed as the same program on the same seeds."""
+    groups = []
+    for configuration in experiment.configurations(settings):
+        size = experiment.group_size(settings, configuration)
+        for part in split_seeds(settings.seeds, size):
+            name = f"{configuration.name}-{seeds_name(part)}"
+            columns = configuration.as_columns(settings)
+            groups.append(Group(name, configuration.title, columns, part))
+    return groups
+
+
+def reproduce(
+    experiment: AbstractExperiment,
+    settings: Settings,
+    out: str | os.PathLike,
+    *,
+    jobs: int = 1,
+    checkpoint_seconds: float = 30.0,
+    console: Any = None,
+) -> list[dict[str, Any]]:
+    """Trains what is not finished in the folder `out` yet, and returns the results of all runs.
+
+    **Arguments:**
+
+    - `experiment`: one of [`shootax.paper.EXPERIMENTS`][].
+    - `settings`: those of [`shootax.paper.make_settings`][].
+    - `out`, `jobs`, `checkpoint_seconds`, `console`: see [`shootax.sweeps.run_sweep`][].
+    """
+    sweep = Sweep(
+        "shootax.paper._reproduce:train_group",
+        settings.as_json(),
+        tuple(planned(experiment, settings)),
+        experiment.name,
+        together=True,
+        shared=settings.as_json(),
+    )
+    return resume(sweep, out, jobs=jobs, checkpoint_seconds=checkpoint_seconds, console=console)
+
+
+def train_group(config: dict[str, Any], seeds: list[int], ctx: Context) -> list[dict[str, Any]]:
+    """Trains and measures the seeds of one configuration: the function of the sweep."""
+    settings = Settings.from_json(ctx.shared)
+    experiment = EXPERIMENTS[settings.experiment]
+    configuration = Configuration.from_columns(config)
+    outcomes = experiment.train(
+        settings,
+        configuration,
+        seeds,
+        checkpoint=Checkpoint(ctx.checkpoint, ctx.checkpoint_seconds),
+        progress=lambda done, text: ctx.progress(done, settings.epochs, text),
+    )
+    results = []
+    for seed, outcome in zip(seeds, outcomes, strict=True):
+        diverged = isinstance(outcome, DivergedError)
+        fit = outcome.result if diverged else outcome
+        result = {
+            **UNMEASURED,
+            "seconds": fit.seconds / len(seeds),
+            "epochs": len(fit.history["objective"]),
+        }
+        if diverged:
+            result |= {"status": "diverged", "reason": str(outcome)}
+        else:
+            ctx.progress(text=f"measuring seed {seed}")
+            try:
+                result |= experiment.evaluate(settings, configuration, fit.net)
+                name = f"{configuration.name}-s{seed}.safetensors"
+                record = {"seed": seed, "seconds": fit.seconds, "history": _columns(fit.history)}
+                save(ctx.out / "models" / name, fit.net, record=record)
+                result["model"] = f"models/{name}"
+            except Exception as error:  # the other seeds are kept; this one is repeated next time
+                result |= {"status": "failed", "reason": f"{type(error).__name__}: {error}"}
+        results.append(result)
+    return results
+
+
+UNMEASURED = dict.fromkeys(
+    (
+        "parameters",
+        "test_mse",
+        "penalty",
+        "complexity_log2_frobenius",
+        "complexity_log2_nuclear",
+        "complexity_log2_spectral",
+        "hamiltonian_drift",
+    )
+)
+"""Columns that every run has, `None` where there was nothing to measure."""
+
+
+def _columns(history: Mapping[str, Any]) -> dict[str, list[float | None]]:
+    """How a training went, epoch by epoch, to five digits; columns without a number are left out."""
+    columns = {name: [float(value) for value in column] for name, column in history.items()}
+    return {
+        name: [float(f"{value:.5g}") if math.isfinite(value) else None for value in column]
+        for name, column in columns.items()
+        if any(math.isfinite(value) for value in column)
+    }

@@ -1,0 +1,115 @@
+"""The results of a sweep as the figures want them."""
+
+import dataclasses
+import os
+import pathlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from shootax import FileFormatError, Net, load
+from shootax.paper._plan import Settings
+from shootax.sweeps import read_results, read_settings
+
+Run = dict[str, Any]
+Drawn = Iterator[tuple[str, Callable[[], Any]]]
+"""Names of figures, each with a function that draws it."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Results:
+    """The runs of a sweep, and their models where the folder has them."""
+
+    folder: pathlib.Path
+    settings: Settings
+    runs: list[Run]
+
+    @classmethod
+    def read(cls, folder: str | os.PathLike) -> "Results":
+        """The results in a folder, checked."""
+        folder = pathlib.Path(folder)
+        runs = read_results(folder)
+        try:
+            settings = Settings.from_json(read_settings(folder))
+        except TypeError as error:
+            raise FileFormatError(
+                f"{folder / 'sweep.json'} is damaged, or not of an experiment of the paper: {error}."
+            ) from error
+        if not all("formulation" in run for run in runs):
+            raise FileFormatError(f"{folder / 'results.json'} is not a list of runs.")
+        return cls(folder, settings, runs)
+
+    def where(self, **wanted: Any) -> list[Run]:
+        """The runs that ended well and have these entries."""
+        good = [run for run in self.runs if run["status"] == "ok"]
+        return [run for run in good if all(run.get(k) == v for k, v in wanted.items())]
+
+    def values(self, entry: str, **wanted: Any) -> np.ndarray:
+        """The numbers of an entry over such runs."""
+        found = [run.get(entry) for run in self.where(**wanted)]
+        return np.array([value for value in found if value is not None], float)
+
+    def typical(self, entry: str, **wanted: Any) -> Run | None:
+        """The run in the middle of all, ordered by an entry; the lower one of two."""
+        runs = [run for run in self.where(**wanted) if run.get(entry) is not None]
+        if not runs:
+            return None
+        return sorted(runs, key=lambda run: (run[entry], run["seed"]))[(len(runs) - 1) // 2]
+
+    def typical_of_each(
+        self, entry: str, formulations: Sequence[str], inflation: int
+    ) -> dict[str, Run]:
+        """The typical run of each formulation that has one."""
+        found = {
+            name: self.typical(
+                entry, formulation=name, inflation=inflation, particles=self.particles_of(name)
+            )
+            for name in formulations
+        }
+        return {name: run for name, run in found.items() if run is not None}
+
+    def nets(self, runs: Mapping[Any, Run]) -> dict[Any, Net]:
+        """The models of runs."""
+        missing = [
+            run["model"] for run in runs.values() if not (self.folder / run["model"]).exists()
+        ]
+        if missing:
+            raise FileNotFoundError(f"the models {', '.join(missing)} are not in {self.folder}.")
+        return {key: load(self.folder / run["model"]) for key, run in runs.items()}
+
+    def title(self) -> str:
+        """The size of the sweep in words."""
+        settings = self.settings
+        return (
+            f"{len(settings.seeds)} seeds, {self.main_particles()} particles, "
+            f"{settings.epochs} epochs, recipe “{settings.recipe}”"
+        )
+
+    def inflations(self) -> list[int]:
+        """The inflation factors of runs that ended well."""
+        return sorted({run["inflation"] for run in self.where()})
+
+    def main_particles(self) -> int:
+        """The number of particles that the formulations are compared with."""
+        return self.settings.particles[0]
+
+    def particles_of(self, formulation: str) -> int | None:
+        """The same, or `None` for a formulation without particles."""
+        return self.main_particles() if formulation.endswith("-particles") else None
+
+
+def quartiles(values: np.ndarray) -> tuple[float, float, float]:
+    """Lower quartile, median, upper quartile."""
+    low, middle, high = np.quantile(values, [0.25, 0.5, 0.75])
+    return float(low), float(middle), float(high)
+
+
+def without_outliers(values: np.ndarray) -> tuple[np.ndarray, int]:
+    """Values no further than 1.5 interquartile ranges from the box, and how many were further."""
+    if len(values) == 0:
+        return values, 0
+    low, _, high = quartiles(values)
+    reach = 1.5 * (high - low)
+    kept = values[(values >= low - reach) & (values <= high + reach)]
+    return kept, len(values) - len(kept)

@@ -1,0 +1,74 @@
+"""What happens along depth: the paths of inputs, and the weights."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import jax
+import numpy as np
+
+from shootax import Net, theta_path
+from shootax.plots._style import COLOURS, new_figure
+
+COLOUR = COLOURS["dynamic-particles"]
+SUBSCRIPTS = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
+
+
+def mapping_figure(nets: Mapping[str, Net], low: float, high: float, paths: int = 41) -> Any:
+    """The paths $x(t)$ of inputs between `low` and `high`, coloured by where they start.
+
+    **Arguments:** `nets` of one input by their titles, the interval, and the number of paths.
+    """
+    from matplotlib import colormaps
+
+    figure, axes = new_figure(1, len(nets), 3.4 * len(nets), 2.6)
+    starts = np.linspace(low, high, paths)
+    for axis, (name, net) in zip(axes[0], nets.items(), strict=True):
+        times = np.linspace(0, net.control.T, 51)
+        drawn = np.asarray(net(starts[:, None], times))[:, :, 0]
+        for start, path in zip(starts, drawn, strict=True):
+            shade = (start - low) / (high - low)
+            axis.plot(times, path, color=colormaps["cividis"](shade), lw=0.8)
+        axis.set(title=name, xlabel="depth t")
+    axes[0, 0].set_ylabel("x(t)")
+    return figure
+
+
+def weights_figure(nets: Mapping[str, Net], most: int = 64) -> Any:
+    """The entries of θ along depth: a row of panels for each net, a column for each part of θ.
+
+    **Arguments:** `nets` of one kind of field by their titles. Of more than `most` entries, those are
+    drawn that change most.
+    """
+    drawn = {title: _parts(net) for title, net in nets.items()}
+    columns = max(len(parts) for _, parts in drawn.values())
+    figure, axes = new_figure(len(nets), columns, 1.9 * columns, 1.7 * len(nets) + 0.3)
+    for row, (title, (times, parts)) in zip(axes, drawn.items(), strict=True):
+        for axis in row[len(parts) :]:
+            axis.set_axis_off()
+        for axis, (name, entries) in zip(row, parts.items(), strict=False):
+            axis.plot(times, _most_changing(entries, most), lw=0.6, color=COLOUR, alpha=0.6)
+            some = f" ({most} of {entries.shape[1]})" if entries.shape[1] > most else ""
+            axis.set(title=f"{name}, {title}{some}")
+            axis.title.set_fontsize(7.5)
+            axis.tick_params(labelsize=7)
+    for axis in axes[-1]:
+        axis.set_xlabel("depth t")
+    return figure
+
+
+def _parts(net: Net) -> tuple[np.ndarray, dict[str, np.ndarray]]:
+    """Times, and for each part of θ its entries at these times."""
+    times = np.linspace(0, net.control.T, 51)
+    theta = theta_path(net.field, net.control, times, integrator=net.integrator)
+    leaves = jax.tree_util.tree_leaves_with_path(theta)
+    return times, {_symbol(path): np.asarray(leaf).reshape(len(times), -1) for path, leaf in leaves}
+
+
+def _symbol(path: tuple[Any, ...]) -> str:
+    """`theta1` as θ₁, `b2` as b₂."""
+    name = ".".join(str(getattr(key, "key", getattr(key, "name", key))) for key in path)
+    return name.replace("theta", "θ").translate(SUBSCRIPTS)
+
+
+def _most_changing(entries: np.ndarray, most: int) -> np.ndarray:
+    return entries[:, np.argsort(np.ptp(entries, axis=0))[::-1][:most]]

@@ -1,0 +1,36 @@
+"""Fits of a function of one variable, and how depth brings them about."""
+
+from collections.abc import Mapping
+
+import jax.numpy as jnp
+import numpy as np
+
+from shootax import Net
+from shootax.controls import AbstractParticles
+from shootax.plots._style import COLOURS, INK, new_figure
+
+
+def fit_figure(nets: Mapping[str, Net], x: np.ndarray, y: np.ndarray, title: str):
+    """For each net its fit of `y` over `x` with its particles marked, and $x(t)$ along depth."""
+    figure, axes = new_figure(2, len(nets), 2.2 * len(nets), 4.2)
+    order = np.argsort(x[:, 0])
+    x, y = x[order], y[order]
+    for column, (name, net) in enumerate(nets.items()):
+        colour = COLOURS.get(name, INK)
+        above, below = axes[:, column]
+        above.plot(x, y, color=INK, lw=2.5, alpha=0.35, label="truth")
+        above.plot(x, np.asarray(net(jnp.asarray(x))), color=colour, lw=1.5, label="fit")
+        if isinstance(net.control, AbstractParticles):
+            for position in np.asarray(net.control.ensemble.q)[:, 0]:
+                if x.min() <= position <= x.max():
+                    above.axvline(position, color=colour, lw=0.6, alpha=0.5)
+        above.set(title=name, xlabel="x")
+        times = np.linspace(0, net.control.T, 51)
+        starts = jnp.linspace(x.min(), x.max(), 25)[:, None]
+        below.plot(times, np.asarray(net(starts, times))[:, :, 0].T, color=colour, lw=0.7)
+        below.set(xlabel="depth t")
+    axes[0, 0].set_ylabel("y")
+    axes[1, 0].set_ylabel("x(t)")
+    axes[0, 0].legend(loc="upper center")
+    figure.suptitle(title)
+    return figure

@@ -1,0 +1,49 @@
+"""One look for all figures: colour-blind safe, readable at column width, PNG and SVG."""
+
+import pathlib
+from typing import Any
+
+# The palette of Okabe and Ito.
+COLOURS = {
+    "static-direct": "#E69F00",
+    "static-particles": "#56B4E9",
+    "dynamic-particles": "#009E73",
+    "dynamic-direct": "#CC79A7",
+}
+INK = "#222222"
+
+STYLE: Any = {
+    "font.size": 9,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.titlesize": 9,
+    "axes.edgecolor": INK,
+    "figure.dpi": 150,
+    "legend.frameon": False,
+    "svg.hashsalt": "shootax",
+}
+
+
+def new_figure(rows: int, columns: int, width: float, height: float):
+    """A figure and its grid of axes, drawn without a display."""
+    import matplotlib
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    with matplotlib.rc_context(STYLE):
+        figure = Figure(figsize=(width, height), layout="constrained")
+        FigureCanvasAgg(figure)
+        return figure, figure.subplots(rows, columns, squeeze=False)
+
+
+def save_figure(figure, folder: str | pathlib.Path, name: str) -> list[pathlib.Path]:
+    """Writes `name.png` and `name.svg`, and returns their paths."""
+    import matplotlib
+
+    folder = pathlib.Path(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    paths = [folder / f"{name}.{ending}" for ending in ("png", "svg")]
+    with matplotlib.rc_context(STYLE):
+        for path in paths:
+            figure.savefig(path, metadata={"Date": None} if path.suffix == ".svg" else None)
+    return paths

@@ -1,0 +1,33 @@
+"""The environment of a process that may use a given number of threads.
+
+The number must be settled before JAX or another numerical library starts.
+"""
+
+import os
+from collections.abc import Mapping
+
+THREADS = ("NPROC", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
+ONE_THREAD = "--xla_cpu_multi_thread_eigen=false"
+
+
+def available_cores() -> list[int]:
+    """The cores that this process may use."""
+    if hasattr(os, "sched_getaffinity"):  # not on macOS and Windows
+        return sorted(os.sched_getaffinity(0))
+    return list(range(os.cpu_count() or 1))
+
+
+def thread_environment(given: Mapping[str, str], threads: int = 1, jobs: int = 1) -> dict[str, str]:
+    """The environment variables for a process with so many threads on the CPU.
+
+    The choice between CPU and GPU is left to JAX and to you (`JAX_PLATFORMS`). One process takes most
+    of the memory of a GPU when it starts; with several `jobs` that is switched off, unless you have
+    set `XLA_PYTHON_CLIENT_PREALLOCATE` yourself.
+    """
+    out = {**given, **dict.fromkeys(THREADS, str(threads))}
+    if threads == 1:
+        flags = [*given.get("XLA_FLAGS", "").split(), ONE_THREAD]
+        out["XLA_FLAGS"] = " ".join(dict.fromkeys(flags))
+    if jobs > 1:
+        out.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")
+    return out

@@ -1,0 +1,163 @@
+"""What a sweep consists of: a function, and the groups of runs that it is called for."""
+
+import dataclasses
+import hashlib
+import itertools
+import json
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+from shootax import checks
+from shootax.sweeps._reference import reference, short
+
+Config = dict[str, Any]
+RESERVED = ("seed", "seconds", "processor_seconds", "status", "reason")
+"""Columns of the table of results that every run has."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Group:
+    """The runs of one call: one configuration with one seed, or several.
+
+    `name` is for files, `title` for people.
+    """
+
+    name: str
+    title: str
+    config: Config
+    seeds: tuple[int, ...]
+
+
+@dataclasses.dataclass(frozen=True)
+class Sweep:
+    """All runs of a sweep.
+
+    **Arguments:**
+
+    - `function`: a reference `module:name`, which workers import.
+    - `settings`: JSON-able values that identify the sweep. A folder that holds a sweep with other
+        settings is refused.
+    - `groups`: the calls, in the order in which they run.
+    - `title`: for the display.
+    - `together`: whether the function takes the list of a group's seeds and returns a list of
+        results, instead of one seed and one result.
+    - `shared`: JSON-able values for all calls, as `ctx.shared`.
+    """
+
+    function: str
+    settings: Config
+    groups: tuple[Group, ...]
+    title: str
+    together: bool = False
+    shared: Config = dataclasses.field(default_factory=dict)
+
+    def __post_init__(self):
+        if not self.groups:
+            raise ValueError("The sweep is empty: the settings leave no configuration to run.")
+        names = [group.name for group in self.groups]
+        twice = sorted({name for name in names if names.count(name) > 1})
+        if twice:
+            raise ValueError(f"Every configuration must occur once, got {twice[0]!r} twice.")
+
+
+def grid_sweep(
+    function: Callable[..., Any] | str,
+    grid: Mapping[str, Iterable[Any]] | Sequence[Mapping[str, Any]],
+    *,
+    seeds: int | Iterable[int] = 1,
+    together: int | None = None,
+    shared: Mapping[str, Any] | None = None,
+) -> Sweep:
+    """The sweep over all combinations of a grid, or over a list of configurations.
+
+    The arguments are those of `run_sweep`.
+    """
+    configs = _configs(grid)
+    chosen = _seeds(seeds)
+    size = 1 if together is None else checks.positive_integer(together, "together")
+    parts = split_seeds(chosen, size)
+    name = reference(function)
+    settings = {
+        "function": short(name),
+        "configurations": configs,
+        "seeds": list(chosen),
+        "together": together,
+        "shared": dict(shared or {}),
+    }
+    try:
+        # As it will be read back, so that the same settings are recognised.
+        settings = json.loads(json.dumps(settings, allow_nan=False))
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            f"The values of a sweep must be finite numbers, strings, lists and such: {error}."
+        ) from error
+    groups = [
+        Group(_name(config, part), _title(config), config, part)
+        for config in settings["configurations"]
+        for part in parts
+    ]
+    return Sweep(
+        name,
+        settings,
+        tuple(groups),
+        name.rpartition(":")[2],
+        together is not None,
+        settings["shared"],
+    )
+
+
+def split_seeds(seeds: Sequence[int], size: int) -> list[tuple[int, ...]]:
+    """The seeds in groups of at most `size`."""
+    return [tuple(seeds[i : i + size]) for i in range(0, len(seeds), size)]
+
+
+def seeds_name(seeds: Sequence[int]) -> str:
+    """The end of a group's name, such as `s0` or `s0-9`."""
+    return f"s{seeds[0]}-{seeds[-1]}" if len(seeds) > 1 else f"s{seeds[0]}"
+
+
+def _configs(grid: Any) -> list[Config]:
+    if isinstance(grid, Mapping):
+        for name, values in grid.items():
+            if isinstance(values, str | Mapping) or not isinstance(values, Iterable):
+                raise ValueError(
+                    f"grid[{name!r}] must be a list of values to try, got {values!r}. Write "
+                    f"[{values!r}] for a single value."
+                )
+        columns = {name: list(values) for name, values in grid.items()}
+        combined = itertools.product(*columns.values())
+        configs = [dict(zip(columns, values, strict=True)) for values in combined]
+    else:
+        configs = [dict(config) for config in grid]
+    for config in configs:
+        taken = [name for name in config if name in RESERVED]
+        if taken:
+            raise ValueError(
+                f"{taken[0]!r} is a column of every sweep and cannot be a name of the grid. Choose "
+                "another name."
+            )
+    return configs
+
+
+def _seeds(seeds: int | Iterable[int]) -> tuple[int, ...]:
+    if isinstance(seeds, int):
+        return tuple(range(checks.positive_integer(seeds, "seeds")))
+    chosen = tuple(int(seed) for seed in seeds)
+    if not chosen or len(set(chosen)) < len(chosen):
+        raise ValueError(f"seeds must be different whole numbers, at least one; got {chosen}.")
+    return chosen
+
+
+def _name(config: Config, seeds: tuple[int, ...]) -> str:
+    """Readable where the values are short, and different for different values in any case."""
+    plain = "-".join(f"{key}-{value}" for key, value in config.items()) or "run"
+    safe = re.sub(r"[^A-Za-z0-9._-]", "_", plain)[:80]
+    if safe != plain or safe != safe.lower():  # some file systems do not tell A from a
+        digest = hashlib.sha256(json.dumps(config, sort_keys=True).encode()).hexdigest()
+        safe = f"{safe}-{digest[:8]}"
+    return f"{safe}-{seeds_name(seeds)}"
+
+
+def _title(config: Config) -> str:
+    return ", ".join(f"{key}={value}" for key, value in config.items()) or "run"

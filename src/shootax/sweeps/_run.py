@@ -1,0 +1,122 @@
+"""A sweep from start to end, or from where it was interrupted."""
+
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+from shootax import checks
+from shootax.sweeps._display import Display, display
+from shootax.sweeps._plan import Group, Sweep, grid_sweep
+from shootax.sweeps._pool import run_groups
+from shootax.sweeps._store import Run, Store, failed
+
+
+def run_sweep(
+    function: Callable[..., Any] | str,
+    grid: Mapping[str, Iterable[Any]] | Sequence[Mapping[str, Any]],
+    out: str | os.PathLike,
+    *,
+    seeds: int | Iterable[int] = 1,
+    together: int | None = None,
+    shared: Mapping[str, Any] | None = None,
+    jobs: int = 1,
+    checkpoint_seconds: float = 30.0,
+    console: Any = None,
+) -> list[Run]:
+    """Calls a function for every configuration of a grid and every seed, and returns all results.
+
+    Each result is stored in the folder `out` as soon as it is there. After an interruption of any
+    kind, call `run_sweep` again with the same arguments: it runs what is missing or has failed.
+
+    **Arguments:**
+
+    - `function`: `function(config, seed, ctx)`, which returns a dictionary of results that JSON can
+        hold. It must be importable: defined at the top level of a module or script, or given as
+        `"module:name"`. See [`shootax.sweeps.Context`][] for `ctx`. A run that raises
+        [`shootax.DivergedError`][] counts as finished; any other exception makes it a failed one,
+        which is repeated next time.
+    - `grid`: values to combine, as `{"inflation": [4, 8], "learning_rate": [0.01, 0.1]}`, or a list
+        of configurations.
+    - `out`: the folder. One that holds other settings is refused.
+    - `seeds`: how many, or which.
+    - `together`: if given, the function is called as `function(config, seeds, ctx)` for up to so many
+        seeds at once and returns a list of results; see [`shootax.fit_many`][].
+    - `shared`: values for all runs, as `ctx.shared`.
+    - `jobs`: the number of processes, each with one thread on the CPU. JAX chooses the device as
+        always; several processes can share a GPU.
+    - `checkpoint_seconds`: passed on as `ctx.checkpoint_seconds`.
+    - `console`: a `rich.console.Console` to show progress on; standard error by default.
+
+    **Returns:** a list of dictionaries, one for each run, with the configuration, `seed`, `seconds`,
+    `status` (`"ok"`, `"diverged"` or `"failed"`), `reason`, and what the function returned. NaN and
+    infinity become `None`. The same list is in `results.json`.
+    """
+    sweep = grid_sweep(function, grid, seeds=seeds, together=together, shared=shared)
+    return resume(sweep, out, jobs=jobs, checkpoint_seconds=checkpoint_seconds, console=console)
+
+
+def resume(
+    sweep: Sweep,
+    out: str | os.PathLike,
+    *,
+    jobs: int = 1,
+    checkpoint_seconds: float = 30.0,
+    console: Any = None,
+) -> list[Run]:
+    """Runs what is not finished in the folder `out` yet, and returns the results of all.
+
+    The arguments are those of `run_sweep`.
+    """
+    jobs = checks.positive_integer(jobs, "jobs")
+    store, groups = Store(out), sweep.groups
+    store.open(sweep.settings)
+    with store.lock():
+        done = store.finished(groups)
+        left = [group for group in groups if group.name not in done]
+        runs = sum(len(group.seeds) for group in left)
+        with display(sweep.title, runs, console) as shown:
+            for path in store.damaged(groups):
+                shown.say(f"{path} is damaged; its runs are repeated.")
+            if done:
+                finished = sum(len(each) for each in done.values())
+                shown.say(f"{finished} runs are finished, {runs} are left.")
+            try:
+                _run_all(sweep, left, store, shown, jobs, checkpoint_seconds)
+                return store.collect(groups)
+            except OSError as error:
+                if store.exists():
+                    raise
+                raise _removed(store) from error
+
+
+def _run_all(
+    sweep: Sweep,
+    left: Sequence[Group],
+    store: Store,
+    shown: Display,
+    jobs: int,
+    checkpoint_seconds: float,
+) -> None:
+    if not left:
+        return
+    for kind, group, value in run_groups(sweep, left, store, jobs, checkpoint_seconds):
+        if kind == "begin":
+            shown.begin(group)
+        elif kind == "progress":
+            shown.progress(group, value)
+        elif kind == "gone" or not store.exists():
+            raise _removed(store)
+        else:
+            runs = value
+            if kind == "died":
+                runs = failed(group, value)
+                store.write_group(group, runs)
+            shown.end(group, runs)
+            store.collect(sweep.groups)
+
+
+def _removed(store: Store) -> RuntimeError:
+    return RuntimeError(
+        f"{store.folder} was removed or renamed while the sweep was running, so its results cannot be "
+        "stored. Start the sweep again."
+    )

@@ -1,0 +1,202 @@
+"""The folder of a sweep: what was asked for, and what has come of it so far."""
+
+import contextlib
+import json
+import os
+import pathlib
+import platform
+import shutil
+from collections.abc import Iterator, Sequence
+from importlib import metadata
+from typing import Any
+
+import shootax
+from shootax import FileFormatError
+from shootax.files import write_json
+from shootax.sweeps._lock import locked
+from shootax.sweeps._plan import Group
+
+Run = dict[str, Any]
+STATUSES = ("ok", "diverged", "failed")
+PACKAGES = ("shootax", "jax", "jaxlib", "equinox", "optax", "diffrax", "numpy", "scipy")
+
+
+class Store:
+    """`sweep.json` (settings and versions), `results.json` (all runs), and below them `runs/`,
+    `models/` and `checkpoints/`, a file for each group of seeds or each run."""
+
+    def __init__(self, folder: str | os.PathLike):
+        self.folder = pathlib.Path(folder)
+        self.runs = self.folder / "runs"
+        self.models = self.folder / "models"
+        self.checkpoints = self.folder / "checkpoints"
+
+    def open(self, settings: dict[str, Any]) -> None:
+        """Makes the folder, or finds the same sweep in it."""
+        if (self.folder / "sweep.json").exists():
+            old = _read(self.folder / "sweep.json", dict).get("settings")
+            if old != settings:
+                raise ValueError(
+                    f"{self.folder} holds a sweep with other settings "
+                    f"({_difference(old, settings)}). Nothing was changed. Choose another folder "
+                    "with --out, or the same settings."
+                )
+        elif self.folder.exists() and not self.folder.is_dir():
+            raise ValueError(f"{self.folder} is a file. Choose a folder with --out.")
+        elif self.folder.exists() and any(self.folder.iterdir()):
+            raise ValueError(
+                f"{self.folder} is not empty and holds no sweep. Nothing was changed. Choose a new "
+                "folder with --out."
+            )
+        try:
+            for folder in (self.runs, self.models, self.checkpoints):
+                folder.mkdir(parents=True, exist_ok=True)
+            if not (self.folder / "sweep.json").exists():
+                write_json(
+                    self.folder / "sweep.json", {"settings": settings, "versions": _versions()}
+                )
+        except OSError as error:
+            raise ValueError(
+                f"{self.folder} cannot be written to ({error.strerror}). Choose another folder with "
+                "--out."
+            ) from error
+
+    def exists(self) -> bool:
+        """Whether the folder is still there, with all that a sweep writes to."""
+        folders = (self.runs, self.models, self.checkpoints)
+        return all(folder.is_dir() for folder in folders)
+
+    def read_group(self, group: Group) -> list[Run] | None:
+        """The runs of a group, or `None` if there are none or the file is damaged: then it is as if
+        the group had not run."""
+        path = self.runs / f"{group.name}.json"
+        try:
+            runs = json.loads(path.read_text(encoding="utf-8"))
+            seeds = [run["seed"] for run in runs]
+            known = all(run["status"] in STATUSES for run in runs)
+        except (OSError, ValueError, TypeError, KeyError):
+            return None
+        return runs if known and seeds == list(group.seeds) else None
+
+    def finished(self, groups: Sequence[Group]) -> dict[str, list[Run]]:
+        """The runs of all groups that ended, well or by divergence. Those that failed for another
+        reason, such as lack of memory, are run again."""
+        read = {group.name: self.read_group(group) for group in groups}
+        return {
+            name: runs
+            for name, runs in read.items()
+            if runs is not None and all(run["status"] != "failed" for run in runs)
+        }
+
+    def damaged(self, groups: Sequence[Group]) -> list[pathlib.Path]:
+        """The files of groups that exist and cannot be read."""
+        paths = {self.runs / f"{group.name}.json": group for group in groups}
+        return [p for p, group in paths.items() if p.exists() and self.read_group(group) is None]
+
+    def write_group(self, group: Group, runs: list[Run]) -> None:
+        """Stores the runs of a group and, once they are on disk, removes its checkpoint, unless a
+        run failed and will be repeated."""
+        path = self.runs / f"{group.name}.json"
+        write_json(path, runs)
+        if any(run["status"] == "failed" for run in runs):
+            return
+        for place in (path, path.parent):
+            with contextlib.suppress(OSError):  # not every system can do that with a folder
+                _to_disk(place)
+        checkpoint = self.checkpoint(group)
+        if checkpoint.is_dir():
+            shutil.rmtree(checkpoint)
+        else:
+            checkpoint.unlink(missing_ok=True)
+
+    def checkpoint(self, group: Group) -> pathlib.Path:
+        """The place of a group's checkpoint."""
+        return self.checkpoints / f"{group.name}.safetensors"
+
+    def collect(self, groups: Sequence[Group]) -> list[Run]:
+        """Writes `results.json` from the files of all groups, in the order of the plan."""
+        runs = [run for group in groups for run in self.read_group(group) or ()]
+        write_json(self.folder / "results.json", runs)
+        return runs
+
+    @contextlib.contextmanager
+    def lock(self) -> Iterator[None]:
+        """Only one sweep works in a folder at a time."""
+        with locked(self.folder / ".lock") as free:
+            if not free:
+                raise ValueError(
+                    f"Another process is working in {self.folder}. Wait for it, or choose another "
+                    "folder with --out."
+                )
+            yield
+
+
+def failed(group: Group, reason: str) -> list[Run]:
+    """The runs of a group that came to nothing."""
+    end = {"seconds": None, "status": "failed", "reason": reason}
+    return [{**group.config, "seed": seed, **end} for seed in group.seeds]
+
+
+def read_results(folder: str | os.PathLike) -> list[Run]:
+    """The runs in a folder of a sweep, a dictionary for each."""
+    path = pathlib.Path(folder) / "results.json"
+    if not path.exists():
+        raise FileFormatError(
+            f"{folder} has no results. Give a folder that a sweep or `shootax reproduce --out` has "
+            "written."
+        )
+    runs = _read(path, list)
+    if not all(isinstance(run, dict) and {"seed", "status"} <= run.keys() for run in runs):
+        raise FileFormatError(f"{path} is not a list of runs.")
+    return runs
+
+
+def read_settings(folder: str | os.PathLike) -> dict[str, Any]:
+    """The settings that a sweep was started with."""
+    path = pathlib.Path(folder) / "sweep.json"
+    if not path.exists():
+        raise FileFormatError(f"{folder} has no results: {path.name} is missing.")
+    settings = _read(path, dict).get("settings")
+    if not isinstance(settings, dict):
+        raise FileFormatError(f"{path} is damaged: it has no settings.")
+    return settings
+
+
+def _read(path: pathlib.Path, kind: type) -> Any:
+    try:
+        value = json.loads(path.read_text(encoding="utf-8"))
+    except (json.JSONDecodeError, UnicodeDecodeError) as error:
+        raise FileFormatError(
+            f"{path} is damaged ({error}). Nothing was changed. Restore it, or remove it to make it "
+            "again."
+        ) from error
+    if not isinstance(value, kind):
+        raise FileFormatError(f"{path} is damaged: expected a {kind.__name__}.")
+    return value
+
+
+def _to_disk(path: pathlib.Path) -> None:
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def _difference(old: Any, new: dict[str, Any]) -> str:
+    if not isinstance(old, dict):
+        return "they cannot be read"
+    old, new = ({**each, **(each.get("options") or {})} for each in (old, new))
+    names = [name for name in {**old, **new} if name != "options"]
+    changed = [name for name in names if old.get(name) != new.get(name)]
+    return "; ".join(
+        f"{name}: there {old.get(name)!r}, here {new.get(name)!r}" for name in changed[:3]
+    )
+
+
+def _versions() -> dict[str, str]:
+    found = {"python": platform.python_version(), "machine": platform.platform()}
+    for name in PACKAGES:
+        with contextlib.suppress(metadata.PackageNotFoundError):
+            found[name] = metadata.version(name)
+    return {**found, "shootax": shootax.__version__}
