@@ -8,8 +8,8 @@ import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from shootax.experiments.regression import mean_square
-from shootax.experiments.spiral import norms, pasted
+from shootax.paper._regression import mean_square
+from shootax.paper._spiral import norms, pasted
 
 import shootax as sx
 from cases import arrays, cast

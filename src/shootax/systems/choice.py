@@ -35,7 +35,7 @@ def operations(field: AbstractBlockField, particles: int, rows: int) -> dict[str
     return {"dense": dense, "kernel": gram + velocity + force}
 
 
-# In operations of a product, fitted to the times of training steps (`shootax bench --parts forms`):
+# In operations of a product, fitted to the times of training steps (`python -m benchmarks --parts forms`):
 # the kernel form runs more and smaller steps than the dense one, and goes over its Gram matrices
 # element by element.
 KERNEL_OVERHEAD = 5_000
