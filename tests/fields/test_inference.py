@@ -1,4 +1,4 @@
-"""Tables of blocks, read off the programs of fields that users wrote."""
+"""Layout inference: block layouts from the traced programs of fields that users wrote."""
 
 import equinox as eqx
 import jax
@@ -111,7 +111,7 @@ def value_and_gradient(field, form, penalty=None):
 
 
 @pytest.mark.parametrize("name", usually(WRITTEN, "relu", "softplus", "twice", "one-matrix"))
-def test_a_field_that_was_read_moves_as_it_is(name):
+def test_an_inferred_field_moves_as_it_is(name):
     """Value and training gradient against plain differentiation of the user's function."""
     field = WRITTEN[name]()
     assert isinstance(sx.infer_layout(field), InferredField)
@@ -120,17 +120,17 @@ def test_a_field_that_was_read_moves_as_it_is(name):
         assert_close(value_and_gradient(field, form), wanted, rtol=1e-10, atol=1e-11)
 
 
-def test_the_fields_of_the_library_are_read_as_they_were_written():
+def test_the_layouts_of_the_fields_of_the_library_are_inferred():
     for field in (
         sx.UpDown(2, 2), sx.Affine(3, activation="tanh"), sx.GeneralUpDown(1, 2), sx.Periodic(2),
         sx.BlockSparse((2, 1), [(0, 1), (1, 0)]),
     ):  # fmt: skip
         wrapped = sx.FunctionField(field.__call__, state=field.state, theta=field.theta)
-        read = sx.infer_layout(wrapped)
-        assert read is not None
-        assert list(read.layout.parts.values()) == list(field.layout.parts.values())
-        assert len(read.layout.features) == len(field.layout.features)
-        assert {source.entry for source in read.sources if source.whole} == set(field.theta)
+        inferred = sx.infer_layout(wrapped)
+        assert inferred is not None
+        assert list(inferred.layout.parts.values()) == list(field.layout.parts.values())
+        assert len(inferred.layout.features) == len(field.layout.features)
+        assert {source.entry for source in inferred.sources if source.whole} == set(field.theta)
 
 
 @pytest.mark.parametrize("form", ["dense", "kernel"])
@@ -172,9 +172,9 @@ def test_derivatives_given_by_hand_are_kept():
         return step(primals[0]), tangents[0] * (1 - jnp.tanh(primals[0]) ** 2)
 
     for activation in (jax.nn.relu, jax.nn.softplus, step):
-        read = sx.infer_layout(updown(activation))
-        assert read is not None
-        ours = read.layout.features[1].function
+        inferred = sx.infer_layout(updown(activation))
+        assert inferred is not None
+        ours = inferred.layout.features[1].function
         points = jnp.array([-2.0, -1e-3, 0.0, 1e-3, 5.0])
         for order in range(3):
             wanted, got = activation, ours
@@ -185,9 +185,9 @@ def test_derivatives_given_by_hand_are_kept():
 
 def test_piecewise_linear_functions_are_known_as_such():
     def straight(activation):
-        read = sx.infer_layout(updown(activation))
-        assert read is not None
-        return read.layout.features[1].function.straight
+        inferred = sx.infer_layout(updown(activation))
+        assert inferred is not None
+        return inferred.layout.features[1].function.straight
 
     assert straight(jax.nn.relu)
     assert straight(jax.nn.leaky_relu)
@@ -235,7 +235,7 @@ def system(field, rows=8, particles=3, penalty=sx.Quadratic()):
     return sx.Particles(field, ensemble, penalty=penalty).system(field, rows)
 
 
-def test_the_engine_reads_by_itself_and_takes_the_cheaper_form():
+def test_layouts_are_inferred_by_default_and_the_cheaper_form_is_taken():
     def f(z, theta):
         return theta["A"] @ jnp.tanh(z)
 
