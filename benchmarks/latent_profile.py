@@ -14,8 +14,9 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 
-from shootax import LatentModel, penalty
-from shootax.latent.model import decoded
+from shootax import penalty
+from shootax.nn import LatentModel
+from shootax.nn._latent import decoded
 from shootax.paper import EXPERIMENTS, make_settings
 from shootax.sweeps import thread_environment
 

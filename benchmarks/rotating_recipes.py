@@ -10,7 +10,7 @@ import dataclasses
 import numpy as np
 
 from shootax.data import rotating_mnist
-from shootax.data.rotating import HELD_OUT
+from shootax.data._rotating import HELD_OUT
 from shootax.paper import EXPERIMENTS, make_settings
 from shootax.paper import _latent as latent
 

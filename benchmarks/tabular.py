@@ -27,7 +27,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import shootax as sx
-from shootax.estimators import ShootingClassifier, ShootingRegressor
+from shootax.sklearn import ShootingClassifier, ShootingRegressor
 
 TABLES: dict[str, tuple[Callable[..., Any], bool]] = {
     "diabetes": (datasets.load_diabetes, False),

@@ -45,8 +45,8 @@ def build(particles: sx.Ensemble, weight: Array, bias: Array) -> sx.Net:
     net = sx.Net(
         FIELD,
         control,
-        lift=sx.AffineLift(1, 1, key=key),
-        readout=sx.LinearReadout(2, 1, key=key),
+        lift=sx.nn.AffineLift(1, 1, key=key),
+        readout=sx.nn.LinearReadout(2, 1, key=key),
         integrator=sx.Heun(10),
         key=key,
     )

@@ -39,7 +39,7 @@ class Shifted(sx.AbstractSampler):
         return cut(wide, corners), self.labels
 
 
-def build(kind: str, *, particles: int, key: jax.Array) -> sx.Classifier:
+def build(kind: str, *, particles: int, key: jax.Array) -> sx.nn.Classifier:
     """Two blocks of `LAYERS` layers, with pooling and more channels between them."""
     # θ is a sum of p ⊗ σ(q). Features of both signs have no common part, which trains far better
     # than ReLU's, whose features are all positive.
@@ -61,7 +61,7 @@ def build(kind: str, *, particles: int, key: jax.Array) -> sx.Classifier:
                 key=control_key,
             )
         nets.append(sx.Net(field, control, integrator=sx.Euler(LAYERS), key=net_key))
-    return sx.resnet(
+    return sx.nn.resnet(
         tuple(nets), inputs=1, classes=10, groups=4, passing=kind == "passing", key=keys[4]
     )
 

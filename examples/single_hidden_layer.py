@@ -33,13 +33,15 @@ def build(target, *, key: jax.Array) -> sx.Net:
         ensemble,
         # Cheap incoming weights make sharp neurons, each at its own maximum.
         penalty=sx.Quadratic(theta2=0.001, b2=0.001),
-        maximiser=sx.Neurons(spread=4.0, seed=int(jax.random.randint(drawn, (), 0, 10**6))),
+        maximiser=sx.maximisers.PerNeuron(
+            spread=4.0, seed=int(jax.random.randint(drawn, (), 0, 10**6))
+        ),
     )
     net = sx.Net(
         field,
         control,
-        lift=sx.AffineLift(1, 1, key=lift_key),
-        readout=sx.LinearReadout(2, 1, key=net_key),
+        lift=sx.nn.AffineLift(1, 1, key=lift_key),
+        readout=sx.nn.LinearReadout(2, 1, key=net_key),
         integrator=sx.Heun(10),
         key=net_key,
     )

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import shootax as sx
-from shootax.storage import container
+from shootax._storage import container
 
 KEY = jax.random.key(0)
 
@@ -105,7 +105,7 @@ CONTROLS: dict[str, Callable[..., sx.AbstractControl]] = {
     "particles": _particles(sx.Particles),
     "legendre": _full_basis("legendre"),
     "fourier": _full_basis("fourier"),
-    "given": lambda field, T=1.0, **options: sx.Given(
+    "given": lambda field, T=1.0, **options: sx.FunctionControl(
         field, Wave(some_theta(field)), T=T, **options
     ),
 }
@@ -131,7 +131,7 @@ def make_net(
 def inputs(field: sx.AbstractField, rows: int = 3, seed: int = 1) -> Any:
     """Rows of random inputs for a net with this field."""
     rng = np.random.default_rng(seed)
-    if isinstance(field, sx.AbstractBlockField):
+    if isinstance(field, sx.extend.AbstractBlockField):
         return jnp.asarray(rng.normal(size=(rows, field.dim)))
     return jax.tree.map(lambda leaf: jnp.asarray(rng.normal(size=(rows, *leaf.shape))), field.state)
 

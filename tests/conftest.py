@@ -11,15 +11,15 @@ jax.config.update("jax_numpy_dtype_promotion", "strict")
 # The parts that no user hands anything to: elsewhere the library's own checks have the word.
 install_import_hook(
     [
-        "shootax.fields.block",
-        "shootax.fields.rows",
-        "shootax.hamiltonian",
-        "shootax.systems",
-        "shootax.integrators.fixed_point",
-        "shootax.integrators.gradients",
-        "shootax.integrators.interpolation",
-        "shootax.train.epoch",
-        "shootax.train.losses",
+        "shootax._fields.block",
+        "shootax._fields.batch",
+        "shootax._hamiltonian",
+        "shootax._systems",
+        "shootax._integrators.fixed_point",
+        "shootax._integrators.gradients",
+        "shootax._integrators.interpolation",
+        "shootax._train.epoch",
+        "shootax._train.losses",
     ],
     "beartype.beartype",
 )
@@ -35,6 +35,6 @@ def standard_promotion():
 @pytest.fixture(autouse=True)
 def room_for_programs():
     """So that hundreds of tests can compile in one process."""
-    from shootax.cache import make_room  # after the hook above
+    from shootax._cache import make_room  # after the hook above
 
     make_room(share=0.85)

@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 import pytest
 
-from shootax.cache import make_room
+from shootax._cache import make_room
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux counts maps")

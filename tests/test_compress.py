@@ -8,7 +8,7 @@ import pytest
 
 import shootax as sx
 from cases import KEY
-from shootax.compress import least_error
+from shootax._compress import least_error
 
 pytestmark = pytest.mark.usefixtures("standard_promotion")
 

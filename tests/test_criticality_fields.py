@@ -13,8 +13,8 @@ import scipy.optimize
 
 import shootax as sx
 from cases import usually
-from shootax.integrators import Step
-from shootax.penalties import rate
+from shootax._integrators import Step
+from shootax._penalties import rate
 
 LAYERS, H, GAMMA, SAMPLES = 6, 0.1, 2.0, 3
 CASES = {

@@ -126,7 +126,7 @@ def test_initialisers(make, message):
 
 def test_closed_form_for_a_field_that_is_not_linear_in_theta():
     with pytest.raises(ValueError, match="Squared"):
-        sx.Particles.draw(Squared(), 3, maximiser=sx.ClosedForm(), key=KEY)
+        sx.Particles.draw(Squared(), 3, maximiser=sx.maximisers.ClosedForm(), key=KEY)
 
 
 @pytest.mark.parametrize("weight", [0.0, -1.0, np.nan, np.inf, "heavy", None])
@@ -229,7 +229,9 @@ def test_sizes(value):
         "inflation": lambda: sx.UpDown(2, value),
         "blocks": lambda: sx.Piecewise(FIELD, value, key=KEY),
         "terms": lambda: sx.Basis(FIELD, "legendre", value, key=KEY),
-        "points": lambda: sx.Given(FIELD, lambda t: sx.Static(FIELD, key=KEY).theta, points=value),
+        "points": lambda: sx.FunctionControl(
+            FIELD, lambda t: sx.Static(FIELD, key=KEY).theta, points=value
+        ),
         "batch_size": lambda: sx.predict(NET, X, batch_size=value),
         "max_steps": lambda: sx.Tsit5(max_steps=value),
     }
@@ -289,7 +291,7 @@ def test_linear_form_of_a_field_that_is_not_linear():
 
 def test_function_of_time_with_the_wrong_shapes():
     with pytest.raises(ValueError, match="must return θ of shapes"):
-        sx.Given(FIELD, lambda t: {"A": jnp.eye(2), "b": jnp.zeros(2)})
+        sx.FunctionControl(FIELD, lambda t: {"A": jnp.eye(2), "b": jnp.zeros(2)})
 
 
 def test_measures_of_models_that_have_none():

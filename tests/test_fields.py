@@ -8,7 +8,7 @@ from scipy.special import erf, expit
 
 import shootax as sx
 from cases import KEY, Pendulum, Rotor, assert_close, some_theta
-from shootax import is_linear
+from shootax.extend import is_linear
 
 NUMPY = {
     "identity": lambda x: x,
@@ -79,7 +79,7 @@ def test_second_order_is_updown_with_inflation_one():
     field = sx.UpDown(1, 1, activation="identity", theta3=False)
     one = jnp.ones((1, 1))
     theta = {"theta1": one, "b1": jnp.zeros(1), "theta2": -one, "b2": jnp.zeros(1)}
-    control = sx.Given(field, lambda t: theta, T=np.pi / 2)
+    control = sx.FunctionControl(field, lambda t: theta, T=np.pi / 2)
     end = sx.flow(field, control, jnp.array([[1.0, 0.0]]), integrator=sx.RK4(steps=100))
     np.testing.assert_allclose(end, [[0.0, -1.0]], atol=1e-8)
 

@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from shootax import files
+from shootax import _files as files
 
 
 def test_a_file_is_replaced_when_it_is_whole(tmp_path):

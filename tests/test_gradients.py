@@ -26,7 +26,7 @@ CONTROLS = {
     "static": lambda f, k: sx.Static(f, T=T, key=k),
     "piecewise": lambda f, k: sx.Piecewise(f, 2, T=T, key=k),
     "legendre": lambda f, k: sx.Basis(f, "legendre", 3, T=T, key=k),
-    "given": lambda f, k: sx.Given(f, Growing(sx.Static(f, key=k).theta), T=T),
+    "given": lambda f, k: sx.FunctionControl(f, Growing(sx.Static(f, key=k).theta), T=T),
 }
 INTEGRATORS = {
     "euler": lambda g: sx.Euler(STEPS, g),

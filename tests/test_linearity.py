@@ -45,12 +45,12 @@ def test_a_plain_function_of_any_pytree_is_a_field():
 def test_linearity_is_found_out(function, found):
     field = sx.FunctionField(function, state=sx.shape(2), theta={"a": sx.shape(2)})
     assert sx.linearity(field) == found
-    assert sx.is_linear(field) == (found == "linear")
+    assert sx.extend.is_linear(field) == (found == "linear")
     if found == "linear":
-        sx.assert_linear(field)
+        sx.extend.assert_linear(field)
     else:
         with pytest.raises(ValueError, match="is not linear in θ"):
-            sx.assert_linear(field)
+            sx.extend.assert_linear(field)
 
 
 def test_a_drift_is_part_of_the_shooting_equations():
@@ -61,8 +61,10 @@ def test_a_drift_is_part_of_the_shooting_equations():
         theta={"A": sx.shape(2, 2)},
     )
     drawn = sx.Ensemble.draw(field, 3, momentum=1.0, key=jax.random.key(0))
-    closed = sx.maximise(field, sx.Quadratic(), drawn.q, drawn.p)
-    solved = sx.maximise(field, sx.Quadratic(), drawn.q, drawn.p, maximiser=sx.Newton())
+    closed = sx.maximisers.maximise(field, sx.Quadratic(), drawn.q, drawn.p)
+    solved = sx.maximisers.maximise(
+        field, sx.Quadratic(), drawn.q, drawn.p, maximiser=sx.maximisers.Newton()
+    )
     assert jnp.allclose(closed.theta["A"], solved.theta["A"], atol=1e-10)
     net = sx.Net(field, sx.Particles(field, drawn), integrator=sx.RK4(20), key=jax.random.key(1))
     assert float(sx.hamiltonian_drift(net)) < 1e-5
@@ -75,7 +77,7 @@ def test_a_penalty_of_ones_own():
 
     field = sx.Affine(dim=2, activation="tanh")
     drawn = sx.Ensemble.draw(field, 3, momentum=1.0, key=jax.random.key(0))
-    theta = sx.maximise(field, Quartic(), drawn.q, drawn.p).theta
+    theta = sx.maximisers.maximise(field, Quartic(), drawn.q, drawn.p).theta
     gradient = drawn.p.T @ jnp.tanh(drawn.q)
     assert jnp.allclose(theta["A"] + theta["A"] ** 3, gradient, atol=1e-8)
 
@@ -146,6 +148,6 @@ def test_a_field_that_is_finite_nowhere_is_not_called_linear(caplog):
     assert sx.linearity(field) == "nonlinear"
     assert "NaN or infinite at all of the random points" in caplog.text
     with pytest.raises(ValueError, match="could not be shown to be linear"):
-        sx.assert_linear(field)
+        sx.extend.assert_linear(field)
     ensemble = sx.Ensemble.draw(field, 2, key=jax.random.key(0))
-    assert isinstance(sx.Particles(field, ensemble).maximiser, sx.Newton)
+    assert isinstance(sx.Particles(field, ensemble).maximiser, sx.maximisers.Newton)

@@ -8,7 +8,7 @@ import pytest
 
 import shootax as sx
 from cases import CONTROLS, KEY, cast, make_net, spd, usually
-from shootax.controls.function import BASES
+from shootax._controls.function import BASES
 from shootax.paper import parameter_counts
 
 # The two tables at the end of the paper, typed in.

@@ -62,8 +62,8 @@ def test_a_user_s_lift():
 
 def test_a_field_without_hidden_state_is_lifted_by_nothing():
     net = make_net("affine", "static")
-    assert isinstance(net.lift, sx.IdentityLift)
-    assert isinstance(net.readout, sx.IdentityReadout)
+    assert isinstance(net.lift, sx.nn.IdentityLift)
+    assert isinstance(net.readout, sx.nn.IdentityReadout)
     np.testing.assert_array_equal(net.lifted(X), X)
 
 

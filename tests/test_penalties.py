@@ -7,9 +7,9 @@ import pytest
 
 import shootax as sx
 from cases import FIELDS, assert_close, some_theta, spd
-from shootax.controls.base import default_penalty
-from shootax.hamiltonian import hamiltonian, theta_star
-from shootax.penalties import SPDMatrix
+from shootax._controls.base import default_penalty
+from shootax._hamiltonian import hamiltonian, theta_star
+from shootax._penalties import SPDMatrix
 
 FIELD = sx.Affine(3, activation="tanh")
 THETA = some_theta(FIELD)

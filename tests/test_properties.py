@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import shootax as sx
-from shootax.integrators import AbstractFixedStep
+from shootax._integrators import AbstractFixedStep
 from test_gradients import CONTROLS, FIELDS, INTEGRATORS, Growing
 
 X = np.random.default_rng(0).normal(size=(4, 2))

@@ -23,14 +23,14 @@ def blocks(key=jax.random.key(0)):
 
 @pytest.mark.parametrize("reduce", ["pool", "stride", "none"])
 def test_transition_shapes(reduce):
-    step = sx.Transition((2, 6), reduce=reduce, groups=2, key=jax.random.key(0))
+    step = sx.nn.Transition((2, 6), reduce=reduce, groups=2, key=jax.random.key(0))
     x = jax.random.normal(jax.random.key(1), (3, 2, 8, 8))
     side = 8 if reduce == "none" else 4
     assert step(x).shape == (3, 6, side, side)
 
 
 def test_pooling_is_the_mean_of_squares():
-    step = sx.Transition((1, 1), key=jax.random.key(0))
+    step = sx.nn.Transition((1, 1), key=jax.random.key(0))
     step = eqx.tree_at(lambda t: t.weight, step, jnp.ones((1, 1)))
     x = jnp.arange(16.0).reshape(1, 1, 4, 4)
     assert jnp.allclose(step(x)[0, 0], jnp.array([[2.5, 4.5], [10.5, 12.5]]))
@@ -38,7 +38,7 @@ def test_pooling_is_the_mean_of_squares():
 
 @pytest.mark.parametrize("passing", [pytest.param(False, marks=pytest.mark.slow), True])
 def test_every_parameter_is_trained(passing):
-    model = sx.resnet(blocks(), inputs=1, classes=3, passing=passing, key=jax.random.key(1))
+    model = sx.nn.resnet(blocks(), inputs=1, classes=3, passing=passing, key=jax.random.key(1))
     x = jax.random.normal(jax.random.key(2), (2, 1, 8, 8))
 
     @eqx.filter_jit
@@ -52,15 +52,15 @@ def test_every_parameter_is_trained(passing):
 
 
 def test_particles_passed_on_have_no_positions_of_their_own():
-    fresh = sx.resnet(blocks(), inputs=1, classes=3, key=jax.random.key(1))
-    passed = sx.resnet(blocks(), inputs=1, classes=3, passing=True, key=jax.random.key(1))
+    fresh = sx.nn.resnet(blocks(), inputs=1, classes=3, key=jax.random.key(1))
+    passed = sx.nn.resnet(blocks(), inputs=1, classes=3, passing=True, key=jax.random.key(1))
     assert sx.count(fresh) - sx.count(passed) == 3 * 4 * 2 * 2
     second = passed.body.resolved()[1]
     assert second.control.ensemble.q.shape == (3, 4, 2, 2)
 
 
 def test_particles_move_as_data_do():
-    passed = sx.resnet(blocks(), inputs=1, classes=3, passing=True, key=jax.random.key(1)).body
+    passed = sx.nn.resnet(blocks(), inputs=1, classes=3, passing=True, key=jax.random.key(1)).body
     first = passed.nets[0]
     want = passed.transitions[0](first(first.control.ensemble.q))
     assert jnp.allclose(passed.resolved()[1].control.ensemble.q, want, atol=1e-12)

@@ -26,7 +26,7 @@ from cases import (
     rewrite_header,
     spd,
 )
-from shootax.storage import FORMAT
+from shootax._storage import FORMAT
 
 
 def cube(x):
@@ -357,7 +357,7 @@ def test_a_file_keeps_the_penalty_it_was_written_with(tmp_path):
 def test_a_file_without_a_part_that_has_a_default(tmp_path):
     """As an earlier version wrote it: an encoder did not know its size."""
     path = tmp_path / "model.safetensors"
-    sx.save(path, sx.ImageEncoder(3, size=9, channels=(2,), key=KEY))
+    sx.save(path, sx.nn.ImageEncoder(3, size=9, channels=(2,), key=KEY))
     with safetensors.safe_open(path, framework="numpy") as file:
         tree = json.loads(file.metadata()["model"])
     assert tree["fields"].pop("size") == 9

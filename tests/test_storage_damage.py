@@ -10,7 +10,7 @@ import pytest
 
 import shootax as sx
 from cases import KEY, make_net, rewrite_header
-from shootax.storage import container
+from shootax._storage import container
 
 slow = pytest.mark.slow
 

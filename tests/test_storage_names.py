@@ -13,8 +13,8 @@ import safetensors.numpy
 
 import shootax as sx
 from cases import KEY, Wave, assert_close, assert_same, make_net, usually
-from shootax.storage import container, registry
-from shootax.storage.format1 import FORMAT_1
+from shootax._storage import container, registry
+from shootax._storage.format1 import FORMAT_1
 
 FILES = pathlib.Path(__file__).parent / "files"
 
@@ -47,7 +47,7 @@ def test_every_public_module_has_a_lasting_name():
 
 def test_every_name_of_the_first_format_leads_somewhere():
     assert set(FORMAT_1.values()) <= registry.classes().keys()
-    assert FORMAT_1["shootax.latent.layers.Halve"] == "nn.Downsample"
+    assert FORMAT_1["shootax.latent.layers.Downsample"] == "nn.Downsample"
     assert FORMAT_1["equinox.nn._linear.Linear"] == "equinox.nn.Linear"
 
 
@@ -144,7 +144,7 @@ def test_a_class_registered_after_it_was_stored(path):
 def test_names_that_cannot_be_registered():
     with pytest.raises(ValueError, match="must have a dot"):
         sx.register("Thing")
-    with pytest.raises(ValueError, match=r"already that of shootax.*Halve"):
+    with pytest.raises(ValueError, match=r"already that of shootax.*Downsample"):
         sx.register("nn.Downsample")(Shrunk)
     with pytest.raises(TypeError, match="register is for classes"):
         sx.register("my.Thing")(jnp.zeros(2))  # pyright: ignore
@@ -238,11 +238,11 @@ def test_arrays_of_numpy_stay_such(path):
 
 
 def test_other_parts_of_models_come_back(path):
-    request = sx.Asked(jnp.ones((1, 2)), jnp.zeros((1, 1), int))
+    request = sx.nn.FrameRequest(jnp.ones((1, 2)), jnp.zeros((1, 1), int))
     model = {1: request, None: float("inf"), 2.5: -float("inf"), "key": jax.random.key(3)}
     loaded = round_trip(model, path)
     assert list(loaded) == list(model)
-    assert type(loaded[1]) is sx.Asked
+    assert type(loaded[1]) is sx.nn.FrameRequest
     assert jax.random.uniform(loaded["key"]) == jax.random.uniform(model["key"])
     assert (loaded[None], loaded[2.5]) == (float("inf"), -float("inf"))
     assert np.isnan(round_trip(float("nan"), path))
@@ -306,7 +306,7 @@ def test_one_object_of_every_class_of_the_first_format(path):
 
 
 def test_functions_of_users_in_files_of_the_first_format(path):
-    model = {"module": "shootax.readouts.TakeX", "fields": {"dim": 2}}
+    model = {"module": "shootax.readouts.VisibleReadout", "fields": {"dim": 2}}
     tree = {"list": [model, {"known": "cases.Wave"}, {"known": "jax._src.nn.functions.relu"}]}
     header = {"program": "shootax", "format": "1", "version": "0.1.0", "record": "{}"}
     container.write(path, {**header, "model": json.dumps(tree)}, {})

@@ -8,13 +8,13 @@ import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from shootax.paper._regression import mean_square
-from shootax.paper._spiral import norms, pasted
 
 import shootax as sx
 from cases import arrays, cast
 from shootax.data import FUNCTIONS, spiral
-from shootax.data.functions import DOMAIN
+from shootax.data._functions import DOMAIN
+from shootax.paper._regression import mean_square
+from shootax.paper._spiral import norms, pasted
 
 RESULTS = pathlib.Path(__file__).parents[1] / "docs" / "results"
 STORED = sorted(RESULTS.glob("*/models/*.safetensors"))

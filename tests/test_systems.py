@@ -8,17 +8,17 @@ import pytest
 
 import shootax as sx
 from cases import KEY, assert_close, usually
-from shootax.hamiltonian import hamilton_equations, hamiltonian, reduced_hamiltonian, theta_star
-from shootax.systems import (
+from shootax._hamiltonian import hamilton_equations, hamiltonian, reduced_hamiltonian, theta_star
+from shootax._systems import (
     DenseSystem,
     KernelSystem,
-    Moment,
     ParticleState,
+    TimePoint,
     operations,
     shooting_system,
 )
 
-NOW = Moment(0.0, 0.0, 0, 0)
+NOW = TimePoint(0.0, 0.0, 0, 0)
 ROWS, COUNT = 4, 3
 
 
@@ -35,7 +35,7 @@ def random_problem(field: sx.AbstractField, seed: int):
 
 
 def evaluate(field, penalty, particles, z, form):
-    system = shooting_system(field, penalty, sx.ClosedForm(), particles, len(z), form)
+    system = shooting_system(field, penalty, sx.maximisers.ClosedForm(), particles, len(z), form)
     y = system.join(particles, z)
     dy = system(NOW, y)
     moved, dz = system.split(dy)
@@ -198,7 +198,7 @@ def test_the_linear_form_equals_automatic_differentiation_in_value_and_gradient(
 
     q, p, z = draw(COUNT), draw(COUNT), draw(ROWS, data=True)
     probes = (draw(COUNT), draw(COUNT), draw(ROWS, data=True))
-    drift = sx.ClosedForm(drift=name != "convolution")
+    drift = sx.maximisers.ClosedForm(drift=name != "convolution")
     penalty = sx.Quadratic(default=1.7)
 
     def pairing(given, form):

@@ -90,7 +90,7 @@ def _onnx(model: sx.Net, x: np.ndarray, threads: int) -> Callable[[], Any] | Non
 
     with tempfile.TemporaryDirectory() as folder:
         path = pathlib.Path(folder) / "net.onnx"
-        sx.export(model, path, to="onnx")
+        sx.export.write(model, path, to="onnx")
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = threads
         session = onnxruntime.InferenceSession(

@@ -47,11 +47,11 @@ def net(
     key = jax.random.key(0)
     lift = eqx.tree_at(
         lambda lift: (lift.weight, lift.bias),
-        sx.AffineLift(case.dim, case.hidden, key=key),
+        sx.nn.AffineLift(case.dim, case.hidden, key=key),
         (values["weight"], values["bias"]),
     )
     integrator = sx.RK4(case.steps, gradient or sx.Direct())
-    readout = sx.TakeX(case.dim)
+    readout = sx.nn.VisibleReadout(case.dim)
     return sx.Net(field, control, lift=lift, readout=readout, integrator=integrator, key=key)
 
 

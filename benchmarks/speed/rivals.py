@@ -10,7 +10,7 @@ from benchmarks.speed.cases import Case, start
 from benchmarks.speed.settings import Settings, record
 from benchmarks.speed.timing import Timing, race
 from shootax import UpDown
-from shootax.systems.choice import cheaper
+from shootax._systems.choice import cheaper
 
 TOLERANCE = 1e-4
 

@@ -13,8 +13,8 @@ from benchmarks.speed import threads
 from benchmarks.speed.cases import CASES
 from benchmarks.speed.render import markdown
 from benchmarks.speed.settings import PARTS, Settings, names
-from shootax import checks
-from shootax.files import check_output, write_json
+from shootax import _checks as checks
+from shootax._files import check_output, write_json
 from shootax.sweeps import available_cores
 
 

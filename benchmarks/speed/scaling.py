@@ -11,7 +11,7 @@ from benchmarks.speed.cases import Case, start
 from benchmarks.speed.settings import Settings, record
 from benchmarks.speed.timing import race
 from shootax import UpDown
-from shootax.systems.choice import cheaper
+from shootax._systems.choice import cheaper
 
 # Large enough for arithmetic, not overhead, to fill the time.
 BASE = Case(

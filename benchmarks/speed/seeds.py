@@ -10,8 +10,8 @@ from benchmarks.speed import limit, ours, threads
 from benchmarks.speed.cases import CASES, Case, Start, start
 from benchmarks.speed.settings import Settings, record
 from benchmarks.speed.timing import race
+from shootax._train.compiler_options import compiler_options
 from shootax.sweeps import Channel
-from shootax.train.programs import compiler_options
 
 SEEDS = 10
 

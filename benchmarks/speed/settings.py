@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from benchmarks.speed.cases import CASES, Case
-from shootax import checks
+from shootax import _checks as checks
 
 PARTS = ("race", "memory", "scaling", "start", "seeds", "inference", "automatic", "forms")
 """The parts of the benchmark; `race` is the one against the rivals."""

@@ -9,7 +9,7 @@ import shootax as sx
 from benchmarks.speed import evaluation_flops, step_flops
 from benchmarks.speed.cases import Case, start
 from benchmarks.speed.rival_diffrax import UpDownNet
-from shootax.systems import KernelSystem, Moment, ParticleState
+from shootax._systems import KernelSystem, ParticleState, TimePoint
 
 CASE = Case("counted", dim=3, inflation=4, particles=5, batch=7, T=1.0, steps=2)
 
@@ -47,7 +47,7 @@ def test_kernel_count_is_that_of_our_kernel_form():
     system = KernelSystem(field, control.penalty, particles)
     y = system.join(particles, jnp.ones((CASE.batch, field.layout.state_size)))
     counted = product_flops(
-        jax.make_jaxpr(lambda y: system(Moment(0.0, 0.0, 0, 0), y))(y).jaxpr,
+        jax.make_jaxpr(lambda y: system(TimePoint(0.0, 0.0, 0, 0), y))(y).jaxpr,
     )
     assert counted == evaluation_flops(CASE)["kernel"]
 

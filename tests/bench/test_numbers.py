@@ -11,7 +11,7 @@ from benchmarks.speed.cases import Case, start
 from benchmarks.speed.ours import runner
 from benchmarks.speed.settings import record
 from benchmarks.speed.timing import summarise
-from shootax.integrators import Direct, Reversed
+from shootax._integrators import Direct, Reversed
 
 
 def test_exponent_of_a_power_is_found_exactly():

@@ -6,7 +6,8 @@ import pytest
 
 import shootax as sx
 from shootax.cli import tables
-from shootax.estimators import ShootingRegressor, columns
+from shootax.sklearn import ShootingRegressor
+from shootax.sklearn import _columns as columns
 
 pytestmark = pytest.mark.usefixtures("standard_promotion")
 

@@ -9,7 +9,7 @@ import shootax as sx
 from cases import KEY
 from shootax.cli.app import app
 from shootax.cli.text import plain
-from shootax.estimators import ShootingClassifier
+from shootax.sklearn import ShootingClassifier
 
 pytestmark = pytest.mark.usefixtures("standard_promotion")
 

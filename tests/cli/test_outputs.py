@@ -19,7 +19,7 @@ TABLE = "x,y\n" + "".join(f"{i % 7},{i % 5}.5\n" for i in range(20))
 def here(tmp_path, monkeypatch):
     """A folder with a table and a net, and nothing that may be computed."""
     from shootax.cli import bench
-    from shootax.estimators import training
+    from shootax.sklearn import _training as training
 
     def work(*_, **__):
         raise AssertionError("The work has begun.")

@@ -13,7 +13,9 @@ import pytest
 import shootax as sx
 from cases import rewrite_header
 from shootax.cli import fit as fit_command
-from shootax.estimators import ShootingClassifier, ShootingRegressor, columns, saving
+from shootax.sklearn import ShootingClassifier, ShootingRegressor
+from shootax.sklearn import _columns as columns
+from shootax.sklearn import _saving as saving
 
 pytestmark = pytest.mark.usefixtures("standard_promotion")
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from shootax.data import ball_paths, bouncing_balls
-from shootax.data.balls import BOX, RADIUS, SPEED, collided, drawn, off_walls, resized
+from shootax.data._balls import BOX, RADIUS, SPEED, collided, drawn, off_walls, resized
 
 
 def test_energy_is_kept_and_balls_stay_in_the_box():

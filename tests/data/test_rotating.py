@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from shootax.data import rotating_mnist, threes
-from shootax.data.rotating import deformed, turned
+from shootax.data._rotating import deformed, turned
 
 
 @pytest.fixture(scope="module")

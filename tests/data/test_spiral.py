@@ -5,12 +5,12 @@ import numpy as np
 import pytest
 
 from shootax.data import SpiralSnippets, snippets, spiral
-from shootax.data.spiral import START, velocity
+from shootax.data._spiral import START, velocity
 
 
 def taylor(x, step, order=24):
     """One step of the Taylor series of x' = A x³, whose coefficients follow from a recursion."""
-    from shootax.data.spiral import A
+    from shootax.data._spiral import A
 
     series = np.zeros((order + 1, 2))
     series[0] = x

@@ -6,9 +6,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from shootax.estimators import ShootingClassifier, ShootingRegressor
-from shootax.estimators.rows import merged, split
-from shootax.estimators.scaling import Scaler
+from shootax.sklearn import ShootingClassifier, ShootingRegressor
+from shootax.sklearn._scaling import Scaler
+from shootax.sklearn._tables import merged, split
 
 pytestmark = pytest.mark.usefixtures("standard_promotion")
 

@@ -7,8 +7,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from shootax.estimators import columns, dates
-from shootax.estimators.screening import screen
+from shootax.sklearn import _columns as columns
+from shootax.sklearn import _dates as dates
+from shootax.sklearn._screening import screen
 
 
 def encoded(frame, **options):

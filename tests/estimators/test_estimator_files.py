@@ -10,8 +10,8 @@ import pytest
 
 import shootax as sx
 from cases import rewrite_header
-from shootax.estimators import ShootingClassifier, ShootingForecaster, ShootingRegressor
-from shootax.storage import container
+from shootax._storage import container
+from shootax.sklearn import ShootingClassifier, ShootingForecaster, ShootingRegressor
 
 pytestmark = pytest.mark.usefixtures("standard_promotion")
 

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from shootax.estimators import ShootingForecaster
-from shootax.estimators.windows import checked, cut
+from shootax.sklearn import ShootingForecaster
+from shootax.sklearn._windows import checked, cut
 
 pytestmark = pytest.mark.usefixtures("standard_promotion")
 

@@ -5,8 +5,9 @@ import warnings
 import numpy as np
 import pytest
 
-from shootax.estimators import ShootingClassifier, ShootingRegressor, training
-from shootax.estimators.scaling import Scaler
+from shootax.sklearn import ShootingClassifier, ShootingRegressor
+from shootax.sklearn import _training as training
+from shootax.sklearn._scaling import Scaler
 
 pytestmark = pytest.mark.usefixtures("standard_promotion")
 

@@ -12,7 +12,7 @@ from sklearn.preprocessing import PolynomialFeatures
 from sklearn.utils.estimator_checks import check_estimator
 
 import shootax as sx
-from shootax.estimators import ShootingClassifier, ShootingForecaster, ShootingRegressor
+from shootax.sklearn import ShootingClassifier, ShootingForecaster, ShootingRegressor
 
 pytestmark = pytest.mark.usefixtures("standard_promotion")
 

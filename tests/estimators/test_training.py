@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 import shootax as sx
-from shootax.estimators import ShootingClassifier, ShootingForecaster, ShootingRegressor, training
-from shootax.estimators.windows import Sequences, appended
+from shootax.sklearn import ShootingClassifier, ShootingForecaster, ShootingRegressor
+from shootax.sklearn import _training as training
+from shootax.sklearn._windows import Sequences, appended
 
 pytestmark = pytest.mark.usefixtures("standard_promotion")
 

@@ -15,16 +15,12 @@ from typer.testing import CliRunner
 
 import shootax as sx
 from shootax.cli.app import app
-from shootax.estimators import (
-    ShootingClassifier,
-    ShootingForecaster,
-    ShootingRegressor,
-    columns,
-    saving,
-)
 from shootax.export import TARGETS, difference, run_exported, table_reader
-from shootax.export.whole import doubles
-from shootax.export.write import ENDINGS
+from shootax.export._whole import doubles
+from shootax.export._write import ENDINGS
+from shootax.sklearn import ShootingClassifier, ShootingForecaster, ShootingRegressor
+from shootax.sklearn import _columns as columns
+from shootax.sklearn import _saving as saving
 
 QUICK = {"max_iter": 2, "particles": 2, "depth": 2, "width": 4}
 KINDS = (ShootingClassifier, ShootingRegressor)
@@ -134,7 +130,7 @@ def test_in_python_and_in_single_precision(double, tmp_path):
         model = ShootingRegressor(**QUICK).fit(x, y)
         for to in installed():
             path = tmp_path / f"net{ENDINGS[to]}"
-            written = sx.export(model, path, to=to)
+            written = sx.export.write(model, path, to=to)
             assert written[-2:] == [tmp_path / "net.columns.json", tmp_path / "net_columns.py"]
             (got,) = run_exported(path, to, x)
             agree((got - model._y.mean) / model._y.spread, model._y.forward(model.predict(x)), to)
@@ -144,10 +140,10 @@ def test_in_python_and_in_single_precision(double, tmp_path):
 def test_one_target_and_classes_that_are_numbers(tmp_path):
     x = np.random.default_rng(0).normal(size=(40, 2))
     one = ShootingRegressor(**QUICK).fit(x, x[:, 0])
-    sx.export(one, tmp_path / "one.npz", to="numpy")
+    sx.export.write(one, tmp_path / "one.npz", to="numpy")
     assert run_exported(tmp_path / "one.npz", "numpy", x[:3])[0].shape == (3,)
     two = ShootingClassifier(**QUICK).fit(pd.DataFrame(x, columns=["a[b]", 'c"']), x[:, 0] > 0)
-    sx.export(two, tmp_path / "two.npz", to="numpy")
+    sx.export.write(two, tmp_path / "two.npz", to="numpy")
     spec = table_reader.load(tmp_path / "two.columns.json")
     assert [column["name"] for column in spec["inputs"]] == ["a[b]", 'c"']
     assert spec["outputs"]["classes"] == [False, True]
@@ -202,7 +198,7 @@ def test_forecasts(formulation, tmp_path):
     model = ShootingForecaster(history=3, horizon=2, formulation=formulation, **QUICK)
     model.fit(waves, times=t)
     for to in installed():
-        sx.export(model, tmp_path / f"f{ENDINGS[to]}", to=to)
+        sx.export.write(model, tmp_path / f"f{ENDINGS[to]}", to=to)
         assert difference(model, tmp_path / f"f{ENDINGS[to]}", to) < 1e-6
     assert not (tmp_path / "f_columns.py").exists(), "sequences are no table"
     even = ShootingForecaster(history=2, horizon=3, formulation=formulation, **QUICK)
@@ -219,7 +215,7 @@ def test_what_is_not_for_estimators_is_refused(folder, tmp_path):
     with pytest.raises(ValueError, match="leave --input out"):
         command("export", path, "--to", "onnx", "--input", "4", "--out", tmp_path / "m.onnx")
     with pytest.raises(ValueError, match="leave `input` out"):
-        sx.export(model, tmp_path / "m.onnx", to="onnx", input=(4,))
+        sx.export.write(model, tmp_path / "m.onnx", to="onnx", input=(4,))
     with pytest.raises(ValueError, match=r"bake\(estimator.net_\) gives the net alone"):
         sx.bake(model)
     with pytest.raises(ValueError, match="holds a ShootingRegressor; compress takes a single Net"):
@@ -227,7 +223,7 @@ def test_what_is_not_for_estimators_is_refused(folder, tmp_path):
     dated = {**model._table["columns"][0], "calendar": {"unit": "day"}}
     model._table = {"target": "y", "columns": [dated, *model._table["columns"][1:]]}
     with pytest.raises(ValueError, match="'a' hold dates"):
-        sx.export(model, tmp_path / "m.onnx", to="onnx")
+        sx.export.write(model, tmp_path / "m.onnx", to="onnx")
     assert not list(tmp_path.iterdir())
     again = model.fit(np.ones((5, 1)) * np.arange(5)[:, None], np.arange(5.0))
     assert again._table is None, "another table was fitted"
@@ -282,7 +278,7 @@ def test_six_tables_and_more_in_every_format(name, double, tmp_path):
         wanted = predicted(model)(x)
         for to in installed():
             path = tmp_path / f"m{ENDINGS[to]}"
-            sx.export(model, path, to=to)
+            sx.export.write(model, path, to=to)
             spec = table_reader.load(tmp_path / "m.columns.json")
             (got,) = run_exported(path, to, table_reader.rows(spec, x))
             assert got.shape == wanted.shape

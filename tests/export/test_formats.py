@@ -13,8 +13,8 @@ import pytest
 
 import shootax as sx
 from cases import KEY, Pendulum, Rotor, cast, some_theta
-from shootax.export import TARGETS, export, run_exported
-from shootax.export.trace import trace
+from shootax.export import TARGETS, run_exported, write
+from shootax.export._trace import trace
 
 FIELDS = {
     "updown": lambda: sx.UpDown(2, 3),
@@ -66,7 +66,7 @@ def test_every_format_equals_the_live_model(field, formulation, target, tmp_path
     needs(target)
     net, x, wanted = made(field, formulation)
     path = tmp_path / f"net{ENDINGS[target]}"
-    assert export(net, path, to=target)[0] == path
+    assert write(net, path, to=target)[0] == path
     got = run_exported(path, target, x)
     for a, b in zip(got, wanted, strict=True):
         assert a.dtype == np.float32
@@ -82,7 +82,7 @@ def test_one_row_and_a_chain_of_blocks(target, tmp_path):
     field = sx.Affine(2, activation="tanh")
     blocks = [sx.Net(field, sx.Static(field, key=KEY), integrator=sx.Euler(3), key=KEY)] * 2
     chain = cast(sx.Chain(blocks[0], jnp.tanh, blocks[1]), jnp.float32)
-    export(chain, path := tmp_path / f"chain{ENDINGS[target]}", to=target)
+    write(chain, path := tmp_path / f"chain{ENDINGS[target]}", to=target)
     x = np.ones((1, 2), np.float32)
     np.testing.assert_allclose(run_exported(path, target, x)[0], chain(x), rtol=1e-5)
 
@@ -95,13 +95,13 @@ def test_convolutional_classifier_in_every_format(passing, tmp_path):
         sx.Net(field, particles=2, integrator=sx.Heun(2), key=KEY)
         for field in (sx.ConvUpDown(2, (4, 4)), sx.ConvAffine(3, (2, 2)))
     )
-    model = sx.resnet(nets, inputs=1, classes=3, groups=2, passing=passing, key=KEY)
+    model = sx.nn.resnet(nets, inputs=1, classes=3, groups=2, passing=passing, key=KEY)
     model = cast(model, jnp.float32)
     x = np.random.default_rng(0).normal(size=(5, 1, 4, 4)).astype(np.float32)
     for target in TARGETS:
         if target != "torch" or "torch" in sys.modules:
             path = tmp_path / f"net{ENDINGS[target]}"
-            export(model, path, to=target, input=(1, 4, 4))
+            write(model, path, to=target, input=(1, 4, 4))
             got = run_exported(path, target, x)[0]
             np.testing.assert_allclose(got, model(x), rtol=1e-5, atol=1e-5)
 
@@ -113,7 +113,7 @@ def test_double_precision_stays_double(tmp_path):
     for target in TARGETS:
         if target != "torch" or "torch" in sys.modules:
             path = tmp_path / f"net{ENDINGS[target]}"
-            export(net, path, to=target)
+            write(net, path, to=target)
             (got,) = run_exported(path, target, x)
             assert got.dtype == np.float64
             # onnxruntime's own tanh of double precision is good to eight digits
@@ -139,7 +139,7 @@ print(json.dumps({"y": y.tolist(), "loaded": [m for m in ("jax", "shootax", "num
 
 def test_numpy_files_need_numpy_alone(tmp_path):
     net, x, (wanted,) = made("updown", "dynamic-particles")
-    export(net, tmp_path / "net.npz", to="numpy")
+    write(net, tmp_path / "net.npz", to="numpy")
     np.save(tmp_path / "x.npy", x[:9])
     found = outside(
         tmp_path,
@@ -154,7 +154,7 @@ def test_numpy_files_need_numpy_alone(tmp_path):
 def test_torch_files_need_torch_alone(tmp_path):
     pytest.importorskip("torch")
     net, x, (wanted,) = made("updown", "dynamic-particles")
-    export(net, tmp_path / "plain.py", to="torch")
+    write(net, tmp_path / "plain.py", to="torch")
     program = f"import torch\nfrom plain import load\nx = torch.tensor({x[:3].tolist()})\n"
     found = outside(tmp_path, program + "y = load('plain.safetensors')(x).detach()" + REPORT)
     assert not {"jax", "shootax", "safetensors"} & set(found["loaded"])
@@ -164,7 +164,7 @@ def test_torch_files_need_torch_alone(tmp_path):
 def test_onnx_has_an_open_number_of_rows_and_no_particles(tmp_path):
     onnx = pytest.importorskip("onnx")
     net, _, _ = made("updown", "dynamic-particles")
-    export(net, tmp_path / "net.onnx", to="onnx")
+    write(net, tmp_path / "net.onnx", to="onnx")
     model = onnx.load(tmp_path / "net.onnx")
     (given,) = model.graph.input
     assert [d.dim_param or d.dim_value for d in given.type.tensor_type.shape.dim] == ["rows", 2]
@@ -180,7 +180,7 @@ def test_weights_keep_their_names_and_some_theta_matters(tmp_path):
     field = sx.Affine(2, activation="tanh")
     control = sx.Static(field, key=KEY)
     net = cast(sx.Net(field, control, integrator=sx.Euler(2), key=KEY), jnp.float32)
-    export(net, tmp_path / "net.py", to="torch")
+    write(net, tmp_path / "net.py", to="torch")
     sys.path.insert(0, str(tmp_path))
     try:
         import net as written

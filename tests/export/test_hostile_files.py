@@ -10,7 +10,7 @@ import pytest
 
 import shootax as sx
 from cases import KEY
-from shootax.export import export
+from shootax.export import write
 from shootax.export.reader import ProgramError, load
 
 GOOD = {"inputs": [["x", "float64"]], "items": [["tanh", ["x"], {}, "y"]], "outputs": ["y"]}
@@ -185,7 +185,7 @@ def test_random_changes_have_one_kind_of_error(tmp_path):
     """Thousands of changes to a real file: it is refused, or it runs; nothing else happens."""
     field = sx.Affine(2, activation="tanh")
     net = sx.Net(field, sx.Static(field, key=KEY), integrator=sx.RK4(2), key=KEY)
-    export(net, tmp_path / "good.npz", to="numpy")
+    write(net, tmp_path / "good.npz", to="numpy")
     with np.load(tmp_path / "good.npz") as arrays:
         stored = dict(arrays)
     program, rng = str(stored.pop("program")), np.random.default_rng(0)

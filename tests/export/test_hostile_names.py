@@ -14,8 +14,8 @@ from typer.testing import CliRunner
 import shootax as sx
 from cases import KEY, cast
 from shootax.cli.app import app
-from shootax.export import TARGETS, export, run_exported
-from shootax.export.write import ENDINGS
+from shootax.export import TARGETS, run_exported, write
+from shootax.export._write import ENDINGS
 
 HOSTILE = [
     'x"""\nimport os; os.mkdir("pwned")\n"""',
@@ -58,7 +58,7 @@ def test_names_of_files(stem, tmp_path, monkeypatch):
     """The source imports, by a Python that has a `torch` of no consequence where there is none."""
     monkeypatch.chdir(tmp_path)
     stem = stem.replace("/", "_")
-    (path, *_) = export(net(), tmp_path / f"{stem}.py", to="torch")
+    (path, *_) = write(net(), tmp_path / f"{stem}.py", to="torch")
     source = path.read_text()
     compile(source, "exported", "exec")
     (tmp_path / "copied.py").write_text(source)
@@ -87,7 +87,7 @@ def test_names_of_parameters_and_inputs(key, tmp_path, monkeypatch):
     wanted = model(x)
     for target in targets():
         path = tmp_path / f"net{ENDINGS[target]}"
-        export(model, path, to=target, input=jax.tree.map(lambda leaf: leaf.shape[1:], x))
+        write(model, path, to=target, input=jax.tree.map(lambda leaf: leaf.shape[1:], x))
         (got,) = run_exported(path, target, x)
         np.testing.assert_allclose(got, wanted, rtol=1e-5, err_msg=target)
     assert not (tmp_path / "pwned").exists()
@@ -113,7 +113,7 @@ def test_weights_called_like_other_things(tmp_path):
     x = np.full((3, 2), 0.3, np.float32)
     for target in targets():
         path = tmp_path / f"net{ENDINGS[target]}"
-        export(model, path, to=target, input=(2,))
+        write(model, path, to=target, input=(2,))
         (got,) = run_exported(path, target, x)
         np.testing.assert_allclose(got, model(x), rtol=1e-5, err_msg=target)
 

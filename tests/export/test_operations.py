@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 import shootax as sx
 from cases import KEY, cast
 from shootax.cli.app import app
-from shootax.export import TARGETS, export, run_exported
+from shootax.export import TARGETS, run_exported, write
 
 ENDINGS = {"onnx": ".onnx", "torch": ".py", "stablehlo": ".stablehlo", "numpy": ".npz"}
 
@@ -53,7 +53,7 @@ def test_operations(name, tmp_path):
             if target == "torch" and "torch" not in sys.modules:
                 continue
             path = tmp_path / f"net{ENDINGS[target]}"
-            export(model, path, to=target, input=(4,))
+            write(model, path, to=target, input=(4,))
             (got,) = run_exported(path, target, x)
             np.testing.assert_allclose(got, wanted, rtol=1e-6, atol=1e-7, err_msg=target)
 
@@ -68,15 +68,15 @@ def net(**options):
 
 def test_what_cannot_be_exported_is_named(tmp_path):
     with pytest.raises(ValueError, match=r"'while'.*bake\(net, integrator=RK4"):
-        export(net(integrator=sx.ImplicitMidpoint(2)), tmp_path / "net.onnx", to="onnx")
+        write(net(integrator=sx.ImplicitMidpoint(2)), tmp_path / "net.onnx", to="onnx")
     with pytest.raises(ValueError, match="'sort'"):
-        export(sx.Chain(lambda x: jnp.sort(x, axis=1)), tmp_path / "a.npz", to="numpy", input=(2,))
+        write(sx.Chain(lambda x: jnp.sort(x, axis=1)), tmp_path / "a.npz", to="numpy", input=(2,))
     with pytest.raises(ValueError, match="Tsit5 has no fixed stages"):
-        export(net(integrator=sx.Tsit5()), tmp_path / "net.onnx", to="onnx")
+        write(net(integrator=sx.Tsit5()), tmp_path / "net.onnx", to="onnx")
     with pytest.raises(ValueError, match="Give its shape"):
-        export(sx.Chain(jnp.tanh), tmp_path / "net.onnx", to="onnx")
+        write(sx.Chain(jnp.tanh), tmp_path / "net.onnx", to="onnx")
     with pytest.raises(ValueError, match="format"):
-        export(net(), tmp_path / "net.tflite", to="tflite")  # pyright: ignore
+        write(net(), tmp_path / "net.tflite", to="tflite")  # pyright: ignore
     assert not list(tmp_path.iterdir())
 
 
@@ -84,7 +84,7 @@ def test_an_old_file_is_kept_when_an_export_fails(tmp_path):
     path = tmp_path / "net.npz"
     path.write_text("precious")
     with pytest.raises(ValueError, match="sort"):
-        export(sx.Chain(lambda x: jnp.sort(x, axis=1)), path, to="numpy", input=(2,))
+        write(sx.Chain(lambda x: jnp.sort(x, axis=1)), path, to="numpy", input=(2,))
     assert path.read_text() == "precious"
     assert [entry.name for entry in tmp_path.iterdir()] == ["net.npz"]
 

@@ -11,8 +11,8 @@ import pytest
 
 import shootax as sx
 from cases import KEY, Pendulum, cast
-from shootax.export import export
-from shootax.export.trace import name_of
+from shootax.export import write
+from shootax.export._trace import name_of
 
 torch = pytest.importorskip("torch")
 
@@ -33,10 +33,10 @@ def test_gradients_of_one_step_are_ours(case, tmp_path):
     make, formulation, _ = CASES[case]
     field = make()
     control = sx.formulation(formulation, field, particles=3, key=KEY)
-    readout = 2 if isinstance(field, sx.AbstractBlockField) else None
+    readout = 2 if isinstance(field, sx.extend.AbstractBlockField) else None
     net = sx.Net(field, control, integrator=sx.RK4(steps=2), readout=readout, key=KEY)
     baked = sx.bake(cast(net, jnp.float32))
-    (path, weights) = export(baked, tmp_path / f"module_{case}.py", to="torch")
+    (path, weights) = write(baked, tmp_path / f"module_{case}.py", to="torch")
     spec = importlib.util.spec_from_file_location(path.stem, path)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
@@ -45,9 +45,9 @@ def test_gradients_of_one_step_are_ours(case, tmp_path):
 
     rng = np.random.default_rng(0)
     shapes = jax.tree.map(lambda leaf: leaf.shape, field.state)
-    if isinstance(field, sx.AbstractBlockField):
+    if isinstance(field, sx.extend.AbstractBlockField):
         shapes = (field.dim,)
-    if isinstance(field, sx.AbstractConvField):
+    if isinstance(field, sx.extend.AbstractConvField):
         shapes = (field.dim, *field.size)
     x = jax.tree.map(
         lambda shape: rng.normal(size=(20, *shape)).astype(np.float32),

@@ -4,12 +4,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from shootax.fields.host import run
-from shootax.maximisers import ClosedForm
-from shootax.systems import Moment, ParticleState, shooting_system
-from shootax.systems.inferred import InferredSystem
+from shootax._fields.host import run
+from shootax._maximisers import ClosedForm
+from shootax._systems import ParticleState, TimePoint, shooting_system
+from shootax._systems.inferred import InferredSystem
 
-MOMENT = Moment(0.0, 0.0, -1, -1)
+MOMENT = TimePoint(0.0, 0.0, -1, -1)
 
 
 def on_host(function, *given):

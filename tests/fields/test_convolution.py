@@ -7,7 +7,7 @@ import pytest
 
 import shootax as sx
 from cases import usually
-from shootax.hamiltonian import theta_star
+from shootax._hamiltonian import theta_star
 
 FIELDS = {
     "affine-1d": sx.ConvAffine(3, size=(5,), activation="tanh"),

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from random_fields import FUNCTIONS
 
-from shootax.fields.host import run
+from shootax._fields.host import run
 
 A = np.random.default_rng(0).uniform(0.1, 0.9, (3, 4))
 PROGRAMS = {

@@ -8,9 +8,9 @@ import pytest
 
 import shootax as sx
 from cases import KEY, Pendulum, Rotor, assert_close, spd, usually
-from shootax.fields import InferredField
-from shootax.systems import LinearSystem
-from shootax.systems.inferred import InferredSystem
+from shootax._fields import InferredField
+from shootax._systems import LinearSystem
+from shootax._systems.inferred import InferredSystem
 
 D, H = 2, 3
 SHAPES = {
@@ -114,7 +114,7 @@ def value_and_gradient(field, form, penalty=None):
 def test_an_inferred_field_moves_as_it_is(name):
     """Value and training gradient against plain differentiation of the user's function."""
     field = WRITTEN[name]()
-    assert isinstance(sx.infer_layout(field), InferredField)
+    assert isinstance(sx.extend.infer_layout(field), InferredField)
     wanted = value_and_gradient(field, "automatic")
     for form in ("dense", "kernel"):
         assert_close(value_and_gradient(field, form), wanted, rtol=1e-10, atol=1e-11)
@@ -126,7 +126,7 @@ def test_the_layouts_of_the_fields_of_the_library_are_inferred():
         sx.BlockSparse((2, 1), [(0, 1), (1, 0)]),
     ):  # fmt: skip
         wrapped = sx.FunctionField(field.__call__, state=field.state, theta=field.theta)
-        inferred = sx.infer_layout(wrapped)
+        inferred = sx.extend.infer_layout(wrapped)
         assert inferred is not None
         assert list(inferred.layout.parts.values()) == list(field.layout.parts.values())
         assert len(inferred.layout.features) == len(field.layout.features)
@@ -172,7 +172,7 @@ def test_derivatives_given_by_hand_are_kept():
         return step(primals[0]), tangents[0] * (1 - jnp.tanh(primals[0]) ** 2)
 
     for activation in (jax.nn.relu, jax.nn.softplus, step):
-        inferred = sx.infer_layout(updown(activation))
+        inferred = sx.extend.infer_layout(updown(activation))
         assert inferred is not None
         ours = inferred.layout.features[1].function
         points = jnp.array([-2.0, -1e-3, 0.0, 1e-3, 5.0])
@@ -185,7 +185,7 @@ def test_derivatives_given_by_hand_are_kept():
 
 def test_piecewise_linear_functions_are_known_as_such():
     def straight(activation):
-        inferred = sx.infer_layout(updown(activation))
+        inferred = sx.extend.infer_layout(updown(activation))
         assert inferred is not None
         return inferred.layout.features[1].function.straight
 
@@ -227,7 +227,7 @@ NOT_INFERABLE = {
 
 @pytest.mark.parametrize("name", NOT_INFERABLE)
 def test_what_is_not_made_of_blocks_is_left_alone(name):
-    assert sx.infer_layout(NOT_INFERABLE[name]()) is None
+    assert sx.extend.infer_layout(NOT_INFERABLE[name]()) is None
 
 
 def system(field, rows=8, particles=3, penalty=sx.Quadratic()):
@@ -248,7 +248,7 @@ def test_layouts_are_inferred_by_default_and_the_cheaper_form_is_taken():
     # Θ would be mostly zeros.
     sparse = sx.BlockSparse((2,) * 8)
     wrapped = sx.FunctionField(sparse.__call__, state=sparse.state, theta=sparse.theta)
-    assert sx.infer_layout(wrapped) is not None
+    assert sx.extend.infer_layout(wrapped) is not None
     assert isinstance(system(wrapped), LinearSystem)
 
 

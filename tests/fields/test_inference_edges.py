@@ -11,9 +11,9 @@ from random_fields import crossed, damped, first_for_all, half, shorter, single
 
 import shootax as sx
 from cases import spd
-from shootax.fields import inference, tracing
-from shootax.fields.expressions import Argument
-from shootax.systems import AutomaticSystem, ParticleState, shooting_system
+from shootax._fields import inference, tracing
+from shootax._fields.expressions import Argument
+from shootax._systems import AutomaticSystem, ParticleState, shooting_system
 
 
 def field_of(function, size=2, **shapes):
@@ -38,7 +38,7 @@ CONSTANTS = {
 def test_a_constant_feature_is_a_bias_times_that_constant(name):
     function, size, shape = CONSTANTS[name]
     field = field_of(function, size, A=shape)
-    inferred = sx.infer_layout(field)
+    inferred = sx.extend.infer_layout(field)
     assert inferred is not None
     assert sum(feature.part is None for feature in inferred.layout.features) == 1
     forms = ("auto", "dense", "kernel")
@@ -49,7 +49,7 @@ def test_a_matrix_weighs_a_scaled_bias():
     field = field_of(
         lambda z, th: th["A"] @ z + th["b"][:, None] @ jnp.full(1, -3.0), A=(2, 2), b=(2,)
     )
-    assert sx.infer_layout(field) is not None
+    assert sx.extend.infer_layout(field) is not None
     penalty = sx.Quadratic(A=spd(2), b=spd(2, 1))
     assert_forms_agree(field, ("auto", "dense", "kernel"), penalty, *points(2))
 
@@ -57,7 +57,7 @@ def test_a_matrix_weighs_a_scaled_bias():
 @pytest.mark.parametrize("value", [1e-9, 1e9, np.inf])
 def test_constants_out_of_range_are_left_alone(value):
     field = field_of(lambda z, th: th["A"] @ with_ones(z, value), A=(2, 3))
-    assert sx.infer_layout(field) is None
+    assert sx.extend.infer_layout(field) is None
 
 
 @jax.custom_jvp
@@ -83,26 +83,26 @@ NOT_ELEMENTWISE = {
 def test_custom_derivatives_that_are_not_elementwise_are_left_alone(name):
     function, shape = NOT_ELEMENTWISE[name]
     field = field_of(function, 3, A=shape)
-    assert sx.infer_layout(field) is None
+    assert sx.extend.infer_layout(field) is None
     assert_forms_agree(field, ("auto", "linear"), sx.Quadratic(), *points(3))
 
 
 @pytest.mark.parametrize("activation", [half, single], ids=["half", "single"])
 def test_casts_are_respected(activation):
     field = field_of(lambda z, th: th["A"] @ activation(z), A=(2, 2))
-    assert sx.infer_layout(field) is None
+    assert sx.extend.infer_layout(field) is None
     # The velocities are exact, their derivatives have the precision of the cast.
     assert_forms_agree(field, ("auto",), sx.Quadratic(), *points(2), tolerance=1e-2)
     product = field_of(
         lambda z, th: jnp.dot(th["A"], z, preferred_element_type=jnp.float32).astype(z.dtype),
         A=(2, 2),
     )
-    assert sx.infer_layout(product) is None
+    assert sx.extend.infer_layout(product) is None
 
 
 def test_truth_values_may_become_numbers():
     field = field_of(lambda z, th: th["A"] @ (z * (z > 0.1).astype(z.dtype)), A=(2, 2))
-    assert sx.infer_layout(field) is not None
+    assert sx.extend.infer_layout(field) is not None
     assert_forms_agree(field, ("auto", "dense", "kernel"), sx.Quadratic(), *points(2))
 
 
@@ -117,7 +117,7 @@ def test_a_field_with_a_custom_vjp_trains_by_default(field):
     chosen = shooting_system(
         field,
         sx.Quadratic(),
-        sx.ClosedForm(),
+        sx.maximisers.ClosedForm(),
         ParticleState(jnp.asarray(q), jnp.asarray(p)),
         2,
         "auto",
@@ -149,9 +149,9 @@ def test_operands_of_an_elementwise_operation_belong_to_one_entry():
 
 def test_shared_and_strided_weights():
     shared = field_of(lambda z, th: th["A"][:2] @ z + th["A"][1:] @ jnp.tanh(z), A=(3, 2))
-    assert sx.infer_layout(shared) is None
+    assert sx.extend.infer_layout(shared) is None
     strided = field_of(lambda z, th: th["A"][1::2] @ z + th["A"][0], A=(4, 2))
-    assert sx.infer_layout(strided) is not None
+    assert sx.extend.infer_layout(strided) is not None
     for field in (shared, strided):
         assert_forms_agree(field, ("auto", "linear"), sx.Quadratic(), *points(2))
 
@@ -161,7 +161,7 @@ def test_a_wrong_layout_is_noticed(monkeypatch, caplog):
     function = lambda z, th: th["A"] @ jnp.tanh(jnp.flip(z[:2]))  # noqa: E731
     monkeypatch.setitem(tracing.MOVES, "rev", lambda params: lambda labels: labels)
     with caplog.at_level(logging.WARNING, logger="shootax"):
-        assert sx.infer_layout(field_of(function, A=(2, 2))) is None
+        assert sx.extend.infer_layout(field_of(function, A=(2, 2))) is None
     assert "does not reproduce it" in caplog.text
 
 
@@ -175,17 +175,17 @@ def test_a_wrong_derivative_is_noticed(monkeypatch):
     from random_fields import straight_through
 
     field = field_of(lambda z, th: th["A"] @ straight_through(z), A=(2, 2))
-    assert sx.infer_layout(field) is None
+    assert sx.extend.infer_layout(field) is None
 
 
 def test_a_field_is_inferred_once(monkeypatch):
     calls = []
     monkeypatch.setattr(inference, "agrees", lambda *given: calls.append(given) or True)
     field = field_of(lambda z, th: th["A"] @ jnp.cos(z), A=(2, 2))
-    assert sx.infer_layout(field) is sx.infer_layout(field)
+    assert sx.extend.infer_layout(field) is sx.extend.infer_layout(field)
     assert len(calls) == 1
     field_again = field_of(field.function, A=(2, 2))
-    assert sx.infer_layout(field_again) is sx.infer_layout(field)
+    assert sx.extend.infer_layout(field_again) is sx.extend.infer_layout(field)
     assert len(calls) == 1
 
 

@@ -9,7 +9,7 @@ from forms import evaluate, gradient, on_host, worst
 from random_fields import SIZE, random_field
 
 import shootax as sx
-from shootax.fields.programs import forward_differentiable
+from shootax._fields.programs import forward_differentiable
 
 PARTICLES, ROWS = 3, 2
 
@@ -26,7 +26,7 @@ def check(seed, gradients):
     bars = [rng.normal(size=a.shape) for a in (q, p, z)]
     weights = {name: rng.uniform(0.5, 2) for name in field.theta}
     penalty = sx.Quadratic(weights)
-    inferred = sx.infer_layout(field) is not None
+    inferred = sx.extend.infer_layout(field) is not None
     forms = ["linear", *(["dense", "kernel"] if inferred else ["auto"])]
     # Numbers rounded to single or half precision have derivatives of that precision.
     rounded = {"float16", "float32", "cast"}.intersection(recipe.made_of)

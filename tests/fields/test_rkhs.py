@@ -8,13 +8,15 @@ import pytest
 from scipy.integrate import quad
 
 import shootax as sx
-from shootax.systems import Moment
+from shootax._systems import TimePoint
 
 KERNELS = {
-    "gaussian": sx.GaussianKernel(0.8),
-    "laplace": sx.LaplaceKernel(0.8),
-    "multiquadric": sx.InverseMultiquadric(0.8),
-    "sum": sx.SumKernel(sx.GaussianKernel(0.4), sx.GaussianKernel(2.0), weights=(1.0, 0.5)),
+    "gaussian": sx.kernels.GaussianKernel(0.8),
+    "laplace": sx.kernels.LaplaceKernel(0.8),
+    "multiquadric": sx.kernels.InverseMultiquadric(0.8),
+    "sum": sx.kernels.SumKernel(
+        sx.kernels.GaussianKernel(0.4), sx.kernels.GaussianKernel(2.0), weights=(1.0, 0.5)
+    ),
 }
 
 
@@ -43,7 +45,7 @@ def test_equations_are_those_of_landmarks(name):
 
     system = control.system(field, 1)
     z = jnp.array([[0.2, -0.1]])
-    slope = system(Moment(0.0, 0.0, 0, 0), system.join(system.start(), z))
+    slope = system(TimePoint(0.0, 0.0, 0, 0), system.join(system.start(), z))
     moved, dz = system.split(slope)
     assert jnp.allclose(moved.q, jax.grad(energy, argnums=1)(q, p), atol=1e-12)
     assert jnp.allclose(moved.p, -jax.grad(energy, argnums=0)(q, p), atol=1e-12)
@@ -89,7 +91,7 @@ def test_random_features_approach_the_kernel():
         return theta @ (jnp.sqrt(2 / features) * jnp.cos(waves @ z + phases))
 
     field = sx.FunctionField(f, state=sx.shape(2), theta=sx.shape(2, features))
-    exact = sx.RKHS(dim=2, kernel=sx.GaussianKernel(scale))
+    exact = sx.RKHS(dim=2, kernel=sx.kernels.GaussianKernel(scale))
     ensemble = drawn(exact)
     z = jax.random.normal(jax.random.key(2), (5, 2))
     want = sx.flow(exact, sx.Particles(exact, ensemble), z, integrator=sx.Heun(5))

@@ -8,7 +8,7 @@ import pytest
 
 import shootax as sx
 from cases import usually
-from shootax.systems import Moment
+from shootax._systems import TimePoint
 
 FIELDS = {
     "affine": sx.Affine(dim=3, activation="tanh"),
@@ -39,7 +39,7 @@ def test_automatic_is_closed_form(name, form):
     def everything(form):
         def run(ensemble, z):
             system = sx.Particles(field, ensemble, form=form).system(field, 5)
-            here = Moment(0.0, 0.0, 0, 0)
+            here = TimePoint(0.0, 0.0, 0, 0)
             start = system.join(system.start(), z)
             step = jax.tree.map(lambda a, b: a + 0.1 * b, start, system(here, start))
             particles, rows = system.split(step)

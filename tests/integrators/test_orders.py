@@ -17,7 +17,7 @@ def turning(t):
     return {"A": matrix, "b": jnp.zeros(2)}
 
 
-CONTROL = sx.Given(FIELD, turning, T=2.0)
+CONTROL = sx.FunctionControl(FIELD, turning, T=2.0)
 START = jnp.array([[1.0, 0.5], [-0.3, 2.0]])
 
 

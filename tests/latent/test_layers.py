@@ -18,7 +18,7 @@ def image(size, channels):
 @pytest.mark.parametrize("size", [5, 14])
 @pytest.mark.parametrize("width", [3, 5])
 def test_halving_is_a_convolution_of_stride_2(size, width):
-    layer, x = sx.Halve(3, 4, width, key=KEY), image(size, 3)
+    layer, x = sx.nn.Downsample(3, 4, width, key=KEY), image(size, 3)
     padding = [(width // 2, width // 2)] * 2
     expected = jax.lax.conv_general_dilated(
         x, layer.weight, (2, 2), padding, dimension_numbers=NUMBERS
@@ -29,7 +29,7 @@ def test_halving_is_a_convolution_of_stride_2(size, width):
 @pytest.mark.parametrize("size", [7])
 def test_doubling_is_a_transposed_convolution(size):
     """The input with zeros in between, under a kernel of width 6."""
-    layer, x = sx.Double(3, 2, key=KEY), image(size, 3)
+    layer, x = sx.nn.Upsample(3, 2, key=KEY), image(size, 3)
     parts = np.asarray(layer.weight).reshape(3, 3, 3, 2, 2, 2)
     kernel = np.zeros((6, 6, 3, 2))
     for i, j, p, q in np.ndindex(3, 3, 2, 2):
@@ -41,14 +41,14 @@ def test_doubling_is_a_transposed_convolution(size):
 
 
 def test_biases_are_added():
-    for layer in (sx.Halve(1, 2, key=KEY), sx.Double(1, 2, key=KEY)):
+    for layer in (sx.nn.Downsample(1, 2, key=KEY), sx.nn.Upsample(1, 2, key=KEY)):
         moved = jax.tree.map(lambda leaf: leaf + 1.0 if leaf.ndim == 1 else leaf, layer)
         x = image(4, 1)
         np.testing.assert_allclose(moved(x), layer(x) + 1.0, atol=1e-12)
 
 
 def test_layer_norm_is_the_same_for_an_image_alone_and_in_a_batch():
-    norm, x = sx.LayerNorm(3), 5 * image(4, 3) + 2
+    norm, x = sx.nn.LayerNorm(3), 5 * image(4, 3) + 2
     out = np.asarray(norm(x))
     np.testing.assert_allclose(out.mean(axis=(1, 2, 3)), 0, atol=1e-10)
     np.testing.assert_allclose(out.var(axis=(1, 2, 3)), 1, rtol=1e-4)
@@ -57,13 +57,13 @@ def test_layer_norm_is_the_same_for_an_image_alone_and_in_a_batch():
 
 def test_even_kernels_are_refused():
     with pytest.raises(ValueError, match="odd"):
-        sx.Halve(1, 1, 4, key=KEY)
+        sx.nn.Downsample(1, 1, 4, key=KEY)
 
 
 @pytest.mark.parametrize("shape", [(2, 1, 32, 32), (2, 1, 28, 32), (2, 2, 28, 28), (2, 28, 28)])
 def test_an_encoder_refuses_images_of_another_size(shape):
     """Images of 32×32 are as large as those of 28×28 when they are halved three times."""
-    encoder = sx.ImageEncoder(5, size=28, key=KEY)
+    encoder = sx.nn.ImageEncoder(5, size=28, key=KEY)
     assert encoder(jnp.ones((2, 1, 28, 28))).shape == (2, 5)
     with pytest.raises(ValueError, match=r"shape \(rows, 1, 28, 28\).*got \(2, "):
         encoder(jnp.ones(shape))

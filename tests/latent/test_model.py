@@ -9,7 +9,7 @@ import pytest
 import shootax as sx
 from cases import usually
 from shootax.data import Sequences
-from shootax.latent import model as module
+from shootax.nn import _latent as module
 
 TIMES = 0.1 * np.arange(5)
 KEYS = jax.random.split(jax.random.key(0), 4)
@@ -19,9 +19,9 @@ def make(name="dynamic-particles", norm="layer"):
     field = sx.UpDown(dim=3, inflation=2)
     control = sx.formulation(name, field, particles=4, key=KEYS[0], T=0.4)
     net = sx.Net(field, control, integrator=sx.RK4(steps=4), key=KEYS[1])
-    encoder = sx.ImageEncoder(3, frames=2, size=9, channels=(2, 3), norm=norm, key=KEYS[2])
-    decoder = sx.ImageDecoder(3, size=9, channels=(3, 2), norm=norm, key=KEYS[3])
-    return sx.LatentModel(encoder, net, decoder, TIMES)
+    encoder = sx.nn.ImageEncoder(3, frames=2, size=9, channels=(2, 3), norm=norm, key=KEYS[2])
+    decoder = sx.nn.ImageDecoder(3, size=9, channels=(3, 2), norm=norm, key=KEYS[3])
+    return sx.nn.LatentModel(encoder, net, decoder, TIMES)
 
 
 def frames(rows=4):
@@ -58,7 +58,7 @@ def test_frames_asked_for_are_those_of_the_whole():
     model, y = make(norm="none"), frames()
     whole = model(y[:, :2])
     which = np.array([[0, 4], [1, 2], [3, 0], [2, 2]])
-    some = model(sx.Asked(y[:, :2], which))
+    some = model(sx.nn.FrameRequest(y[:, :2], which))
     expected = np.asarray(whole)[np.arange(4)[:, None], which]
     np.testing.assert_allclose(some, expected, atol=1e-12)
 
@@ -73,22 +73,22 @@ def test_many_frames_are_decoded_in_pieces(monkeypatch):
 def test_times_beyond_the_depth_are_refused():
     model = make()
     with pytest.raises(ValueError, match="larger T"):
-        sx.LatentModel(model.encoder, model.net, model.decoder, [0.0, 0.5])
+        sx.nn.LatentModel(model.encoder, model.net, model.decoder, [0.0, 0.5])
 
 
 def test_masked_error_ignores_hidden_frames():
     y = np.asarray(frames(1)[0])
     mask = np.array([1, 0, 1, 0, 0])
     prediction = y + np.array([1.0, 50.0, 2.0, 50.0, 50.0])[:, None, None]
-    error = sx.masked_squared_error(
-        jnp.asarray(prediction), sx.Masked(jnp.asarray(y), jnp.asarray(mask))
+    error = sx.nn.masked_squared_error(
+        jnp.asarray(prediction), sx.nn.Masked(jnp.asarray(y), jnp.asarray(mask))
     )
     assert error == pytest.approx((1 + 4) / 2)
 
 
 def test_hidden_frames():
     y = np.asarray(frames(6))
-    sampler = sx.HiddenFrames(Sequences(y, TIMES), first=2, never=(3,), hidden=2)
+    sampler = sx.data.MaskedFrames(Sequences(y, TIMES), first=2, never=(3,), hidden=2)
     draw = eqx.filter_jit(sampler)
     draws = [draw(jax.random.key(i)) for i in range(40)]
     for asked, targets in draws:
@@ -100,7 +100,7 @@ def test_hidden_frames():
     seen = np.stack([asked.which for asked, _ in draws])
     counts = np.bincount(seen.ravel(), minlength=5) / seen.size
     np.testing.assert_allclose(counts[[0, 1, 2, 4]], 0.25, atol=0.06)
-    fixed = sx.HiddenFrames(Sequences(y, TIMES), first=2, never=(3,), hidden=2, redrawn=False)
+    fixed = sx.data.MaskedFrames(Sequences(y, TIMES), first=2, never=(3,), hidden=2, redrawn=False)
     first, second = (fixed(jax.random.key(i))[0].which for i in range(2))
     np.testing.assert_array_equal(first, second)
 

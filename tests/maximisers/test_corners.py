@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import shootax as sx
-from shootax.hamiltonian import hamiltonian
-from shootax.maximisers.corners import on_sphere, project
-from shootax.maximisers.layer import incoming
+from shootax._hamiltonian import hamiltonian
+from shootax._maximisers.hidden_layer import incoming
+from shootax._maximisers.vertex_search import on_sphere, project
 
 FIELD = sx.SingleHiddenLayer(dim=2, width=12, activation="relu")
 PENALTY = sx.Barron()
@@ -67,7 +67,9 @@ def test_projection_is_the_nearest_point_of_the_ball():
 @pytest.mark.parametrize("seed", range(3))
 def test_every_neuron_is_at_a_local_maximum_and_one_at_the_highest(seed):
     drawn = ensemble(seed=seed)
-    found = sx.maximise(FIELD, PENALTY, drawn.q, drawn.p, maximiser=sx.Corners())
+    found = sx.maximisers.maximise(
+        FIELD, PENALTY, drawn.q, drawn.p, maximiser=sx.maximisers.VertexSearch()
+    )
     assert bool(found.converged)
     directions = np.asarray(incoming(found.theta))
     np.testing.assert_allclose(np.abs(directions).sum(axis=1), 1, rtol=1e-10)
@@ -87,7 +89,9 @@ def test_every_neuron_is_at_a_local_maximum_and_one_at_the_highest(seed):
 
 def test_outgoing_weights_and_bias_are_at_the_maximum():
     drawn = ensemble()
-    theta = sx.maximise(FIELD, PENALTY, drawn.q, drawn.p, maximiser=sx.Corners()).theta
+    theta = sx.maximisers.maximise(
+        FIELD, PENALTY, drawn.q, drawn.p, maximiser=sx.maximisers.VertexSearch()
+    ).theta
     slope = jax.grad(hamiltonian, argnums=4)(FIELD, PENALTY, drawn.q, drawn.p, theta)
     assert float(jnp.max(jnp.abs(slope["theta1"]))) < 1e-10
     assert float(jnp.max(jnp.abs(slope["b1"]))) < 1e-10
@@ -95,8 +99,8 @@ def test_outgoing_weights_and_bias_are_at_the_maximum():
 
 def test_training_gradient_is_that_of_finite_differences():
     drawn = ensemble()
-    maximiser = sx.Corners()
-    guess = sx.maximise(FIELD, PENALTY, drawn.q, drawn.p, maximiser=maximiser).theta
+    maximiser = sx.maximisers.VertexSearch()
+    guess = sx.maximisers.maximise(FIELD, PENALTY, drawn.q, drawn.p, maximiser=maximiser).theta
     z = jnp.array([[0.4, -0.3], [-1.0, 0.8]])
 
     @jax.jit
@@ -126,6 +130,8 @@ def test_hamiltonian_is_conserved_between_jumps():
 def test_other_activations_are_not_rescaled():
     field = sx.SingleHiddenLayer(dim=2, width=3, activation="tanh")
     control = sx.Particles.draw(field, 4, penalty=PENALTY, key=jax.random.key(0))
-    assert isinstance(control.maximiser, sx.Unrolled)
+    assert isinstance(control.maximiser, sx.maximisers.Unrolled)
     with pytest.raises(ValueError, match="ReLU and the Barron"):
-        sx.Particles(field, control.ensemble, penalty=PENALTY, maximiser=sx.Corners())
+        sx.Particles(
+            field, control.ensemble, penalty=PENALTY, maximiser=sx.maximisers.VertexSearch()
+        )

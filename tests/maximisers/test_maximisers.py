@@ -6,14 +6,14 @@ import jax.numpy as jnp
 import pytest
 
 import shootax as sx
-from shootax.hamiltonian import hamilton_equations, hamiltonian
+from shootax._hamiltonian import hamilton_equations, hamiltonian
 
 FIELD = sx.SingleHiddenLayer(dim=2, width=2)
 SOLVERS = {
-    "neurons": sx.Neurons(),
-    "newton": sx.Newton(),
-    "quasi-newton": sx.QuasiNewton(),
-    "unrolled": sx.Unrolled(steps=400, rate=0.1, warmup=3000),
+    "neurons": sx.maximisers.PerNeuron(),
+    "newton": sx.maximisers.Newton(),
+    "quasi-newton": sx.maximisers.QuasiNewton(),
+    "unrolled": sx.maximisers.Unrolled(steps=400, rate=0.1, warmup=3000),
 }
 
 
@@ -22,7 +22,9 @@ def ensemble(momentum=0.6):
 
 
 def reduced(maximiser, q, p):
-    guess = jax.lax.stop_gradient(sx.maximise(FIELD, sx.Quadratic(), q, p, throw=False).theta)
+    guess = jax.lax.stop_gradient(
+        sx.maximisers.maximise(FIELD, sx.Quadratic(), q, p, throw=False).theta
+    )
     return hamiltonian(
         FIELD, sx.Quadratic(), q, p, maximiser(FIELD, sx.Quadratic(), q, p, guess).theta
     )
@@ -31,7 +33,7 @@ def reduced(maximiser, q, p):
 @pytest.mark.parametrize("name", SOLVERS)
 def test_a_maximum_is_found_and_said_to_be_one(name):
     q, p = ensemble().q, ensemble().p
-    found = sx.maximise(FIELD, sx.Quadratic(), q, p, maximiser=SOLVERS[name])
+    found = sx.maximisers.maximise(FIELD, sx.Quadratic(), q, p, maximiser=SOLVERS[name])
     assert bool(found.converged)
     assert not bool(found.unbounded)
     slope = jax.grad(hamiltonian, argnums=4)(FIELD, sx.Quadratic(), q, p, found.theta)
@@ -42,7 +44,7 @@ def test_a_maximum_is_found_and_said_to_be_one(name):
 @pytest.mark.parametrize("name", ["neurons", "quasi-newton", "unrolled"])
 def test_solvers_agree_in_value_and_training_gradient(name):
     q, p = ensemble().q, ensemble().p
-    guess = sx.maximise(FIELD, sx.Quadratic(), q, p).theta
+    guess = sx.maximisers.maximise(FIELD, sx.Quadratic(), q, p).theta
 
     def loss(maximiser, q, p):
         theta = maximiser(FIELD, sx.Quadratic(), q, p, guess).theta
@@ -57,11 +59,11 @@ def test_solvers_agree_in_value_and_training_gradient(name):
 
 def test_implicit_gradient_is_that_of_finite_differences():
     q, p = ensemble().q, ensemble().p
-    guess = sx.maximise(FIELD, sx.Quadratic(), q, p).theta
+    guess = sx.maximisers.maximise(FIELD, sx.Quadratic(), q, p).theta
     direction = jax.random.normal(jax.random.key(5), p.shape)
 
     def size(s):
-        theta = sx.Newton()(FIELD, sx.Quadratic(), q, p + s * direction, guess).theta
+        theta = sx.maximisers.Newton()(FIELD, sx.Quadratic(), q, p + s * direction, guess).theta
         return jnp.sum(theta["theta1"] ** 2)
 
     h = 1e-4
@@ -73,7 +75,7 @@ def test_envelope(name):
     """The derivative of the solved reduced Hamiltonian is the partial one at θ*."""
     q, p = ensemble().q, ensemble().p
     total = jax.grad(reduced, argnums=(1, 2))(SOLVERS[name], q, p)
-    theta = sx.maximise(FIELD, sx.Quadratic(), q, p).theta
+    theta = sx.maximisers.maximise(FIELD, sx.Quadratic(), q, p).theta
     dq, dp = hamilton_equations(FIELD, sx.Quadratic(), q, p, theta)
     assert jnp.allclose(total[0], -dp, atol=1e-8)
     assert jnp.allclose(total[1], dq, atol=1e-8)
@@ -96,27 +98,30 @@ def test_cost_follows_the_path():
     control = sx.Particles(FIELD, ensemble())
     coarse, fine = (control.cost(FIELD, sx.Heun(steps)) for steps in (10, 20))
     assert jnp.allclose(coarse, fine, rtol=1e-2)
-    start = control.rate_at_start(FIELD)
+    start = control.penalty_at_start(FIELD)
     assert abs(float(fine - start)) > 10 * abs(float(coarse - fine))
 
 
 def test_relu_with_quadratic_penalty_is_unbounded():
     field = sx.SingleHiddenLayer(dim=2, width=3, activation="relu")
     drawn = sx.Ensemble.draw(field, 4, momentum=5.0, key=jax.random.key(0))
-    found = sx.maximise(field, sx.Quadratic(), drawn.q, drawn.p, throw=False)
+    found = sx.maximisers.maximise(field, sx.Quadratic(), drawn.q, drawn.p, throw=False)
     assert bool(found.unbounded)
     with pytest.raises(sx.UnboundedError, match="bounded activation"):
-        sx.maximise(field, sx.Quadratic(), drawn.q, drawn.p)
+        sx.maximisers.maximise(field, sx.Quadratic(), drawn.q, drawn.p)
 
 
 def test_too_few_iterations_are_reported():
     q, p = ensemble().q, ensemble().p
     with pytest.raises(sx.NotConvergedError, match="more iterations"):
-        sx.maximise(FIELD, sx.Quadratic(), q, p, maximiser=sx.Unrolled(1, rate=0.01, warmup=2))
+        sx.maximisers.maximise(
+            FIELD, sx.Quadratic(), q, p, maximiser=sx.maximisers.Unrolled(1, rate=0.01, warmup=2)
+        )
 
 
 @pytest.mark.parametrize(
-    "maximiser", [sx.Newton(max_iterations=1), sx.QuasiNewton(max_iterations=1)]
+    "maximiser",
+    [sx.maximisers.Newton(max_iterations=1), sx.maximisers.QuasiNewton(max_iterations=1)],
 )
 def test_half_a_solution_is_not_returned(maximiser):
     """After one iteration from far away there are finite weights, but they are no maximum."""
@@ -150,10 +155,10 @@ def test_reverse_returns_to_the_start():
 
 def test_maximisers_refuse_what_they_cannot_solve():
     with pytest.raises(ValueError, match="not linear in θ"):
-        sx.Particles(FIELD, ensemble(), maximiser=sx.ClosedForm())
+        sx.Particles(FIELD, ensemble(), maximiser=sx.maximisers.ClosedForm())
     with pytest.raises(ValueError, match="Corners is for"):
-        sx.Particles(FIELD, ensemble(), maximiser=sx.Corners())
+        sx.Particles(FIELD, ensemble(), maximiser=sx.maximisers.VertexSearch())
     linear = sx.Affine(dim=2)
     drawn = sx.Ensemble.draw(linear, 3, key=jax.random.key(0))
     with pytest.raises(ValueError, match="quadratic penalty"):
-        sx.Particles(linear, drawn, penalty=sx.Transport(), maximiser=sx.ClosedForm())
+        sx.Particles(linear, drawn, penalty=sx.Transport(), maximiser=sx.maximisers.ClosedForm())

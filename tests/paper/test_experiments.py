@@ -72,7 +72,7 @@ class Truth:
     def __init__(self):
         from scipy.integrate import solve_ivp
 
-        from shootax.data.spiral import velocity
+        from shootax.data._spiral import velocity
 
         self._solve, self._velocity = solve_ivp, velocity
 

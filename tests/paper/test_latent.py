@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import shootax as sx
+from shootax._train import Checkpoint
 from shootax.paper import CURVES, EXPERIMENTS, PUBLISHED, Results, make_settings
 from shootax.paper._published import comparison
-from shootax.train import Checkpoint
 
 pytestmark = pytest.mark.usefixtures("standard_promotion")
 

@@ -6,7 +6,7 @@ import pytest
 
 import shootax as sx
 from cases import usually
-from shootax.hamiltonian import hamilton_equations, hamiltonian
+from shootax._hamiltonian import hamilton_equations, hamiltonian
 
 BLOCKS = {
     "affine": sx.Affine(dim=2, activation="tanh"),
@@ -21,9 +21,9 @@ def test_structured_solve_is_the_dense_one(name, particles):
     """With more features than particles, and with fewer."""
     field, penalty = BLOCKS[name], sx.Transport(ridge=0.01)
     drawn = sx.Ensemble.draw(field, particles, momentum=1.0, key=jax.random.key(0))
-    dense = sx.LinearSolve(structured=False)
-    want = sx.maximise(field, penalty, drawn.q, drawn.p, maximiser=dense).theta
-    got = sx.maximise(field, penalty, drawn.q, drawn.p).theta
+    dense = sx.maximisers.LinearSolve(structured=False)
+    want = sx.maximisers.maximise(field, penalty, drawn.q, drawn.p, maximiser=dense).theta
+    got = sx.maximisers.maximise(field, penalty, drawn.q, drawn.p).theta
     for a, b in zip(jax.tree.leaves(got), jax.tree.leaves(want), strict=True):
         assert jnp.allclose(a, b, rtol=1e-8, atol=1e-8)
     slope = jax.grad(hamiltonian, argnums=4)(field, penalty, drawn.q, drawn.p, got)
@@ -36,11 +36,11 @@ def test_momenta_feel_the_penalty():
     drawn = sx.Ensemble.draw(field, 4, momentum=1.0, key=jax.random.key(1))
 
     def reduced(q, p):
-        theta = sx.LinearSolve()(field, penalty, q, p, None).theta
+        theta = sx.maximisers.LinearSolve()(field, penalty, q, p, None).theta
         return hamiltonian(field, penalty, q, p, theta)
 
     slope_q, slope_p = jax.grad(reduced, argnums=(0, 1))(drawn.q, drawn.p)
-    theta = sx.maximise(field, penalty, drawn.q, drawn.p).theta
+    theta = sx.maximisers.maximise(field, penalty, drawn.q, drawn.p).theta
     dq, dp = hamilton_equations(field, penalty, drawn.q, drawn.p, theta)
     assert jnp.allclose(dq, slope_p, atol=1e-10)
     assert jnp.allclose(dp, -slope_q, atol=1e-10)

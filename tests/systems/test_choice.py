@@ -4,7 +4,7 @@ import jax
 import pytest
 
 import shootax as sx
-from shootax.systems import DenseSystem, KernelSystem, cheaper, operations
+from shootax._systems import DenseSystem, KernelSystem, cheaper, operations
 
 
 @pytest.mark.parametrize(

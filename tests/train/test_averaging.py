@@ -6,7 +6,7 @@ import pytest
 from jax.flatten_util import ravel_pytree
 
 import shootax as sx
-from shootax.train import Checkpoint
+from shootax._train import Checkpoint
 
 pytestmark = pytest.mark.usefixtures("standard_promotion")
 

@@ -9,9 +9,9 @@ import pytest
 
 import shootax as sx
 from cases import KEY, assert_same, rewrite_header
-from shootax.errors import FileFormatError
-from shootax.storage import container
-from shootax.train import Checkpoint
+from shootax._errors import FileFormatError
+from shootax._storage import container
+from shootax._train import Checkpoint
 
 pytestmark = pytest.mark.usefixtures("standard_promotion")
 

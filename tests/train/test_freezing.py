@@ -6,7 +6,7 @@ import pytest
 
 import shootax as sx
 from cases import KEY, assert_same
-from shootax.train.freezing import thaw_epochs
+from shootax._train.parameter_groups import thaw_epochs
 
 pytestmark = pytest.mark.usefixtures("standard_promotion")
 

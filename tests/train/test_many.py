@@ -47,7 +47,7 @@ def test_one_that_diverges_does_not_stop_the_others():
 
 
 def test_small_nets_train_together_and_large_ones_apart():
-    from shootax.train.fit import pays_together
+    from shootax._train.fit import pays_together
 
     assert pays_together(make(0), 50)
     large = sx.Net(sx.UpDown(dim=20, inflation=10), particles=100, key=jax.random.key(0))

@@ -8,7 +8,7 @@ import pytest
 
 import shootax as sx
 from cases import KEY
-from shootax.errors import FileFormatError
+from shootax._errors import FileFormatError
 
 pytestmark = pytest.mark.usefixtures("standard_promotion")
 

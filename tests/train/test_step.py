@@ -8,7 +8,7 @@ import optax
 import pytest
 
 import shootax as sx
-from shootax.train.programs import SMALL, compiler_options
+from shootax._train.compiler_options import SMALL, compiler_options
 
 X = jnp.linspace(-1, 1, 6)[:, None]
 
@@ -49,7 +49,7 @@ def test_steps_are_those_of_adam():
 
 def test_a_model_without_parameters_is_refused():
     with pytest.raises(ValueError, match="no parameters to train"):
-        sx.TrainingStep(sx.IdentityLift(), objective)
+        sx.TrainingStep(sx.nn.IdentityLift(), objective)
 
 
 def test_small_programs_have_options_that_the_compiler_accepts():

@@ -8,11 +8,11 @@ import pytest
 
 import shootax as sx
 from cases import KEY, assert_same
-from shootax.train import AbstractSchedule
-from shootax.train.engine import make_problem
-from shootax.train.epoch import start, take_apart
-from shootax.train.loop import run_epochs
-from shootax.train.stopping import Best
+from shootax._train import AbstractSchedule
+from shootax._train.engine import make_problem
+from shootax._train.epoch import start, take_apart
+from shootax._train.loop import run_epochs
+from shootax._train.stopping import Best
 
 pytestmark = pytest.mark.usefixtures("standard_promotion")
 

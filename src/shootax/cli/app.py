@@ -138,8 +138,8 @@ def export(
     from shootax.cli import export as command
 
     if out is not None:
-        from shootax.export.write import companions
-        from shootax.files import check_output
+        from shootax._files import check_output
+        from shootax.export._write import companions
 
         check_output(out, inputs=[model])
         for path in companions(out, to):

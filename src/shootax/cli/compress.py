@@ -9,8 +9,8 @@ from rich.console import Console
 from rich.table import Table
 
 import shootax as sx
+from shootax._files import check_output
 from shootax.cli.text import say
-from shootax.files import check_output
 
 
 def run(

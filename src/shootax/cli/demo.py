@@ -12,9 +12,9 @@ from rich.console import Console
 from rich.table import Table
 
 import shootax as sx
+from shootax._files import write_text
 from shootax.cli.text import say
 from shootax.data import quadratic_like, sample_function
-from shootax.files import write_text
 from shootax.plots import fit_figure, save_figure
 
 INFLATION, PARTICLES = 16, 15

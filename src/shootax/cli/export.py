@@ -5,12 +5,12 @@ import pathlib
 from typing import Any
 
 import shootax as sx
-from shootax import checks
+from shootax import _checks as checks
+from shootax._integrators import AbstractFixedStep
 from shootax.cli.text import say
 from shootax.export import TARGETS, difference
-from shootax.export.whole import Whole
-from shootax.export.write import ENDINGS, companions
-from shootax.integrators import AbstractFixedStep
+from shootax.export._whole import Whole
+from shootax.export._write import ENDINGS, companions
 
 
 def run(
@@ -28,7 +28,7 @@ def run(
     if any(path.resolve() == model.resolve() for path in companions(out, to, whole)):
         raise ValueError(f"The export would overwrite {model} itself. Give another name by --out.")
     plain = loaded if steps is None else _with_steps(loaded, steps)
-    written = sx.export(plain, out, to=to, input=shape)  # pyright: ignore[reportArgumentType]
+    written = sx.export.write(plain, out, to=to, input=shape)  # pyright: ignore[reportArgumentType]
     for path in written:
         say(f"Written: {path} ({path.stat().st_size:,} bytes)")
     rows = "100 random rows" if not whole else "100 random raw rows in the ranges of its table"
@@ -48,7 +48,7 @@ def _loaded(path: pathlib.Path) -> Any:
     """The model in a file; an estimator as a whole."""
     if "estimator" not in sx.load_record(path):
         return sx.load(path)
-    from shootax.estimators import (
+    from shootax.sklearn import (
         ShootingClassifier,
         ShootingForecaster,
         ShootingRegressor,

@@ -9,10 +9,12 @@ import numpy as np
 import pandas as pd
 from rich.console import Console
 
+from shootax._files import check_output
 from shootax.cli import tables
-from shootax.estimators import ShootingClassifier, ShootingRegressor, columns, screening
-from shootax.estimators.columns import Frame, Problems, Series
-from shootax.files import check_output
+from shootax.sklearn import ShootingClassifier, ShootingRegressor
+from shootax.sklearn import _columns as columns
+from shootax.sklearn import _screening as screening
+from shootax.sklearn._columns import Frame, Problems, Series
 
 TASKS = ("auto", "regression", "classification")
 

@@ -7,9 +7,12 @@ from typing import Any
 import numpy as np
 
 import shootax as sx
+from shootax._files import check_output
 from shootax.cli import tables
-from shootax.estimators import ShootingClassifier, ShootingRegressor, columns, saving, training
-from shootax.files import check_output
+from shootax.sklearn import ShootingClassifier, ShootingRegressor
+from shootax.sklearn import _columns as columns
+from shootax.sklearn import _saving as saving
+from shootax.sklearn import _training as training
 
 
 def run(model: pathlib.Path, data: pathlib.Path, out: pathlib.Path | None, keep: bool) -> None:

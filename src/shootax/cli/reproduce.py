@@ -9,7 +9,7 @@ from rich.box import SIMPLE
 from rich.console import Console
 from rich.table import Table
 
-from shootax import checks
+from shootax import _checks as checks
 from shootax.cli.text import say
 from shootax.paper import EXPERIMENTS, PRESETS, draw_figures, make_settings, planned, reproduce
 from shootax.sweeps import available_cores, duration

@@ -10,8 +10,8 @@ from typing import Any
 
 import pandas as pd
 
-from shootax.estimators.columns import Frame
-from shootax.files import replaced
+from shootax._files import replaced
+from shootax.sklearn._columns import Frame
 
 SEPARATORS = (",", ";", "\t")
 ENDINGS = (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".parquet", ".pq")

@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from shootax import HiddenFrames, LatentModel
-from shootax.data import Sequences, bouncing_balls
+from shootax.data import MaskedFrames, Sequences, bouncing_balls
+from shootax.nn import LatentModel
 from shootax.paper import _latent as latent
 from shootax.paper._latent import LatentExperiment
 from shootax.paper._plan import Configuration, Settings
@@ -112,7 +112,7 @@ class BouncingBalls(LatentExperiment):
         hidden = settings.options["hidden_frames"]
         if hidden == 0:
             return (train.first(SEEN), train.frames), told
-        return (HiddenFrames(train, first=SEEN, hidden=hidden),), told
+        return (MaskedFrames(train, first=SEEN, hidden=hidden),), told
 
     def data(self, settings: Settings, part: str = "test") -> Sequences:
         """The sequences for `"training"`, `"validation"` or `"test"`."""

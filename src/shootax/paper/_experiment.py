@@ -5,9 +5,9 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from shootax import DivergedError, Fit, fit_many
+from shootax._train import Checkpoint
 from shootax.paper import _models as models
 from shootax.paper._plan import Configuration, Settings
-from shootax.train import Checkpoint
 
 
 class AbstractExperiment(abc.ABC):

@@ -9,8 +9,9 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
 
-from shootax import Gaussian, ImageDecoder, ImageEncoder, LatentModel, count, summary
+from shootax import Gaussian, count, summary
 from shootax.data import Sequences
+from shootax.nn import ImageDecoder, ImageEncoder, LatentModel
 from shootax.paper import _models as models
 from shootax.paper._experiment import AbstractExperiment
 from shootax.paper._plan import Configuration, Settings

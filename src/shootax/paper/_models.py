@@ -7,9 +7,9 @@ import equinox as eqx
 import jax
 
 from shootax import RK4, AbstractPosition, Constant, Cosine, Net, Plateau, UpDown, formulation
+from shootax._train import AbstractSchedule
+from shootax._train.fit import pays_together
 from shootax.paper._plan import Configuration, Settings
-from shootax.train import AbstractSchedule
-from shootax.train.fit import pays_together
 
 SCHEDULES = {"cosine": Cosine, "plateau": Plateau, "constant": Constant}
 

@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 
 from shootax import Net
-from shootax.controls import AbstractParticles
+from shootax._controls import AbstractParticleControl
 from shootax.data import FUNCTIONS
-from shootax.data.functions import DOMAIN
+from shootax.data._functions import DOMAIN
 from shootax.paper._boxes import COMPLEXITY, box_figure
 from shootax.paper._results import Drawn, Results, Run
 from shootax.plots import COLOURS, INK, mapping_figure, new_figure, weights_figure
@@ -55,7 +55,7 @@ def particle_fits_figure(
     for axis, (count, net) in zip(axes[0], nets.items(), strict=True):
         axis.plot(x, FUNCTIONS[function](x), color=INK, lw=2.5, alpha=0.35, label="truth")
         axis.plot(x, np.asarray(net(x)), color=COLOUR, lw=1.4, label="fit")
-        if isinstance(net.control, AbstractParticles):
+        if isinstance(net.control, AbstractParticleControl):
             outside = 0
             for position in np.asarray(net.control.ensemble.q)[:, 0]:
                 if DOMAIN[0] <= position <= DOMAIN[1]:

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from shootax import DivergedError, save
+from shootax._train import Checkpoint
 from shootax.paper._catalogue import EXPERIMENTS
 from shootax.paper._experiment import AbstractExperiment
 from shootax.paper._plan import Configuration, Settings
 from shootax.sweeps import Context, Group, Sweep, resume, seeds_name, split_seeds
-from shootax.train import Checkpoint
 
 
 def planned(experiment: AbstractExperiment, settings: Settings) -> list[Group]:

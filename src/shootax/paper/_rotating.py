@@ -5,9 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from shootax import HiddenFrames, LatentModel
-from shootax.data import Sequences, rotating_mnist
-from shootax.data.rotating import HELD_OUT, deformed, threes, turning
+from shootax.data import MaskedFrames, Sequences, rotating_mnist
+from shootax.data._rotating import HELD_OUT, deformed, threes, turning
+from shootax.nn import LatentModel
 from shootax.paper import _latent as latent
 from shootax.paper._latent import LatentExperiment
 from shootax.paper._plan import Configuration, Settings
@@ -93,7 +93,7 @@ class RotatingMNIST(LatentExperiment):
             versions = min(options["versions"], settings.epochs)
             train = _versions(len(train), versions)
             told["epochs"] = settings.epochs // versions
-        sampler = HiddenFrames(
+        sampler = MaskedFrames(
             train,
             first=options["first"],
             never=(HELD_OUT,),

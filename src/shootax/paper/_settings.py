@@ -2,7 +2,8 @@
 
 from collections.abc import Sequence
 
-from shootax import FORMULATIONS, checks
+from shootax import FORMULATIONS
+from shootax import _checks as checks
 from shootax.paper._experiment import AbstractExperiment
 from shootax.paper._plan import Settings
 

@@ -6,7 +6,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from shootax import Net
-from shootax.controls import AbstractParticles
+from shootax._controls import AbstractParticleControl
 from shootax.plots._style import COLOURS, INK, new_figure
 
 
@@ -20,7 +20,7 @@ def fit_figure(nets: Mapping[str, Net], x: np.ndarray, y: np.ndarray, title: str
         above, below = axes[:, column]
         above.plot(x, y, color=INK, lw=2.5, alpha=0.35, label="truth")
         above.plot(x, np.asarray(net(jnp.asarray(x))), color=colour, lw=1.5, label="fit")
-        if isinstance(net.control, AbstractParticles):
+        if isinstance(net.control, AbstractParticleControl):
             for position in np.asarray(net.control.ensemble.q)[:, 0]:
                 if x.min() <= position <= x.max():
                     above.axvline(position, color=colour, lw=0.6, alpha=0.5)

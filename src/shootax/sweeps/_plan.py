@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from shootax import checks
+from shootax import _checks as checks
 from shootax.sweeps._reference import reference, short
 
 Config = dict[str, Any]

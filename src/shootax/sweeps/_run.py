@@ -4,7 +4,7 @@ import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from shootax import checks
+from shootax import _checks as checks
 from shootax.sweeps._display import Display, display
 from shootax.sweeps._plan import Group, Sweep, grid_sweep
 from shootax.sweeps._pool import run_groups

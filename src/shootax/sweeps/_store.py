@@ -12,7 +12,7 @@ from typing import Any
 
 import shootax
 from shootax import FileFormatError
-from shootax.files import write_json
+from shootax._files import write_json
 from shootax.sweeps._lock import locked
 from shootax.sweeps._plan import Group
 

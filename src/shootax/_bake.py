@@ -1,0 +1,148 @@
+"""From a model that generates its weights to a plain network that has them.
+
+Data never act on particles, so the weights at every stage of the integrator can be worked out once.
+What is left is a residual network, without particles, that gives the same output.
+"""
+
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, PyTree
+
+from shootax import _checks as checks
+from shootax._chain import Chain, ParticleChain
+from shootax._controls import Particles, Stagewise
+from shootax._flow import along
+from shootax._integrators import AbstractFixedStep, AbstractIntegrator
+from shootax._net import Net
+from shootax._systems import AbstractSystem, State, TimePoint
+from shootax._trajectory import evaluate_at_stages
+
+
+def bake(model: Any, *, integrator: AbstractFixedStep | None = None) -> Any:
+    """The same model with its weights worked out, without particles.
+
+    **Arguments:**
+
+    - `model`: a [`shootax.Net`][], or any pytree that holds some, such as a chain.
+    - `integrator`: another fixed-step integrator for the plain network, e.g. one with fewer steps.
+        The particles keep the integrator they have, so θ(t) stays the same and only the data take
+        other steps. [`shootax.bake_report`][] shows the error of such a choice.
+
+    !!! example
+
+        ```python
+        import jax
+        import shootax as sx
+
+        net = sx.Net(sx.UpDown(dim=1, inflation=4), particles=3, key=jax.random.key(0))
+        plain = sx.bake(net)
+        print(plain.control.theta["theta1"].shape)  # (10, 4, 1, 4): steps, stages, matrix
+        ```
+    """
+
+    if not any(_is_whole(leaf) for leaf in jax.tree.leaves(model, is_leaf=_is_whole)):
+        raise ValueError(
+            f"There is no net to bake in {type(model).__name__}. Give a Net, or a pytree that holds "
+            "some. Of a fitted estimator, bake(estimator.net_) gives the net alone, which takes "
+            "scaled columns; export(estimator, path, to=...) writes all of it."
+        )
+
+    def one(leaf: Any) -> Any:
+        if isinstance(leaf, ParticleChain):
+            return _unpassed(leaf, integrator)
+        return _bake(leaf, integrator or leaf.integrator) if isinstance(leaf, Net) else leaf
+
+    return jax.tree.map(one, model, is_leaf=_is_whole)
+
+
+def baked(model: Any) -> Any:
+    """The same, where nets that are baked already stay as they are."""
+
+    def one(leaf: Any) -> Any:
+        done = isinstance(leaf, Net) and isinstance(leaf.control, Stagewise)
+        return leaf if done else bake(leaf) if _is_whole(leaf) else leaf
+
+    return jax.tree.map(one, model, is_leaf=_is_whole)
+
+
+def _is_whole(leaf: Any) -> bool:
+    return isinstance(leaf, Net | ParticleChain)
+
+
+def _unpassed(model: ParticleChain, integrator: AbstractFixedStep | None) -> Chain:
+    """Blocks that pass their particles on, as a chain of blocks that have none."""
+    parts = []
+    for net, transition in zip(model.resolved(), (*model.transitions, None), strict=True):
+        parts.append(_bake(net, integrator or net.integrator))
+        parts += [] if transition is None else [transition]
+    return Chain(*parts)
+
+
+def _bake(net: Net, integrator: AbstractIntegrator) -> Net:
+    if not isinstance(integrator, AbstractFixedStep):
+        raise ValueError(
+            f"{type(integrator).__name__} has no fixed stages to bake. Give a fixed-step integrator, "
+            "as in bake(net, integrator=RK4(steps=20))."
+        )
+    if isinstance(net.control, Stagewise):
+        raise ValueError("The model is baked already: its weights fit its own integrator alone.")
+    own = isinstance(net.integrator, type(integrator)) and _steps(net) == integrator.steps
+    if own or not isinstance(net.control, Particles):
+        theta = _stage_thetas(net, integrator)
+    else:
+        theta = _path_thetas(net, integrator)
+    control = Stagewise(
+        theta=theta,
+        penalty=net.control.penalty,
+        fractions=integrator.fractions,
+        weights=integrator.weights,
+        T=net.control.T,
+    )
+    return eqx.tree_at(lambda n: (n.control, n.integrator), net, (control, integrator))
+
+
+def _steps(net: Net) -> int:
+    assert isinstance(net.integrator, AbstractFixedStep)
+    return net.integrator.steps
+
+
+@eqx.filter_jit
+def _stage_thetas(net: Net, integrator: AbstractFixedStep) -> PyTree[Array]:
+    """θ at the stages of the net's own steps, the particles where the integrator has them."""
+    system = net.control.system(net.field, 0)
+    return evaluate_at_stages(system, net.control.T, integrator, system.theta)
+
+
+def _path_thetas(net: Net, integrator: AbstractFixedStep) -> PyTree[Array]:
+    """θ at the times of the stages of other steps, on the path of the net's own."""
+    steps, stages = np.mgrid[: integrator.steps, : len(integrator.fractions)]
+    times = (steps + np.asarray(integrator.fractions)[stages]) * net.control.T / integrator.steps
+    flat, nowhere = times.ravel(), np.full(times.size, -1)
+    moments = TimePoint(flat, flat, nowhere, nowhere)
+    thetas = along(net.field, net.control, _theta, moments, net.integrator)
+    return jax.tree.map(lambda leaf: leaf.reshape(*times.shape, *leaf.shape[1:]), thetas)
+
+
+def _theta(system: AbstractSystem, moment: TimePoint, y: State) -> PyTree[Array]:
+    return system.theta(moment, y)
+
+
+def predict(model: Any, x: PyTree[Array], *, batch_size: int = 4096) -> PyTree[Array]:
+    """The outputs for many rows, in batches. The particles are integrated once for all of them."""
+    batch_size = checks.positive_integer(batch_size, "batch_size")
+
+    def prepare(leaf: Any) -> Any:
+        fixed = isinstance(leaf, Net) and isinstance(leaf.integrator, AbstractFixedStep)
+        return bake(leaf) if fixed and isinstance(leaf.control, Particles) else leaf
+
+    plain = jax.tree.map(prepare, model, is_leaf=lambda leaf: isinstance(leaf, Net))
+    rows = jax.tree.leaves(x)[0].shape[0]
+    parts = [
+        plain(jax.tree.map(lambda leaf, s=start: leaf[s : s + batch_size], x))
+        for start in range(0, max(rows, 1), batch_size)
+    ]
+    return jax.tree.map(lambda *leaves: jnp.concatenate(leaves), *parts)

@@ -1,0 +1,176 @@
+"""What a plain network costs, and what fewer steps cost in accuracy."""
+
+import dataclasses
+import math
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, PyTree
+
+from shootax import _checks as checks
+from shootax._bake import bake
+from shootax._controls import AbstractParticleControl, Particles
+from shootax._fields import AbstractBlockField, AbstractField, infer_layout
+from shootax._integrators import AbstractFixedStep
+from shootax._measures import count
+from shootax._net import Net
+from shootax._systems import cheaper, operations
+
+
+class Baked(NamedTuple):
+    """One choice of steps.
+
+    `error` is the root mean square difference from the live model's outputs, and `largest` the
+    largest one; `parameters` the number of weights of the plain network; `evaluations` how often
+    each row goes through the field; `operations` the additions and multiplications for one row, and
+    `live_operations` those of the live model, with its particles shared among the rows of a batch.
+    """
+
+    steps: int
+    error: float
+    largest: float
+    parameters: int
+    evaluations: int
+    operations: int
+    live_operations: int
+
+
+def bake_report(
+    net: Net, x: PyTree[Array], *, steps: Iterable[int] | None = None
+) -> tuple[Baked, ...]:
+    """For several numbers of steps: how far the baked net is from the live one, and what it costs.
+
+    θ(t) is always that of the live net; only the data take fewer steps. The first line is the net's
+    own number of steps, where the two differ by rounding alone.
+
+    **Arguments:**
+
+    - `net`: a net that is not baked, with a fixed-step integrator.
+    - `x`: a batch of inputs to compare on. Its number of rows is the one that the live model's cost
+        is shared among.
+    - `steps`: the numbers of steps; by default those of the net, and one, two and so on to eight
+        times fewer.
+
+    !!! example
+
+        ```python
+        import jax
+        import shootax as sx
+
+        net = sx.Net(sx.UpDown(dim=1, inflation=4), particles=3, key=jax.random.key(0))
+        x = jax.random.normal(jax.random.key(1), (100, 1))
+        for line in sx.bake_report(net, x, steps=(10, 5)):
+            print(line.steps, line.error, line.operations)
+        plain = sx.bake(net, integrator=sx.RK4(steps=5))
+        ```
+    """
+    own = _fixed_step(net)
+    if steps is None:
+        steps = sorted({-(-own.steps // n) for n in range(1, 9)}, reverse=True)
+    rows, truth = jax.tree.leaves(x)[0].shape[0], net(x)
+    live = _live_operations(net, rows) * own.steps * len(own.fractions)
+    lines = []
+    for number in steps:
+        number = checks.positive_integer(number, "steps")
+        coarse = dataclasses.replace(own, steps=number)
+        plain = bake(net, integrator=coarse)
+        gap = jax.tree.map(jnp.subtract, plain(x), truth)
+        gaps = jax.tree.leaves(gap)
+        mean = sum(float(jnp.sum(g**2)) for g in gaps) / sum(g.size for g in gaps)
+        evaluations = number * len(own.fractions)
+        lines.append(
+            Baked(
+                steps=number,
+                error=mean**0.5,
+                largest=_largest(gap),
+                parameters=count(plain),
+                evaluations=evaluations,
+                operations=evaluations * _row_operations(net.field, plain.control.theta),
+                live_operations=int(live),
+            )
+        )
+    return tuple(lines)
+
+
+def bake_within(net: Net, x: PyTree[Array], tolerance: float = 1e-3) -> Net:
+    """The plain network with the fewest steps whose outputs stay close to those of the net.
+
+    θ(t) is that of the net, and the data take as few of its steps as `tolerance` lets them.
+
+    **Arguments:**
+
+    - `net`: a net that is not baked, with a fixed-step integrator.
+    - `x`: a batch of inputs to compare on, of the kind that the network is for.
+    - `tolerance`: the largest difference of an output, as a part of the largest output.
+
+    !!! example
+
+        ```python
+        import jax
+        import shootax as sx
+
+        net = sx.Net(sx.UpDown(dim=1, inflation=4), particles=3, key=jax.random.key(0))
+        x = jax.random.normal(jax.random.key(1), (100, 1))
+        plain = sx.bake_within(net, x, tolerance=1e-3)
+        print(plain.integrator.steps)
+        ```
+    """
+    tolerance = checks.positive_number(tolerance, "tolerance")
+    own, truth = _fixed_step(net), net(x)
+    allowed = tolerance * _largest(truth)
+    low, high = 1, own.steps
+    while low < high:  # errors fall with the number of steps, so halving finds the least
+        middle = (low + high) // 2
+        plain = bake(net, integrator=dataclasses.replace(own, steps=middle))
+        close = _largest(jax.tree.map(jnp.subtract, plain(x), truth)) <= allowed
+        low, high = (low, middle) if close else (middle + 1, high)
+    return bake(net, integrator=dataclasses.replace(own, steps=high))
+
+
+def _largest(tree: PyTree[Array]) -> float:
+    return max(float(jnp.max(jnp.abs(leaf))) for leaf in jax.tree.leaves(tree))
+
+
+def _fixed_step(net: Net) -> AbstractFixedStep:
+    own = net.integrator
+    if not isinstance(own, AbstractFixedStep):
+        raise ValueError(
+            f"{type(own).__name__} has no steps of its own to compare with. Give the net a fixed-step "
+            "integrator, as in sx.RK4(steps=20)."
+        )
+    return own
+
+
+def _row_operations(field: AbstractField, theta: PyTree[Array]) -> int:
+    """Of one evaluation for one row: twice the entries of the matrices, in every place of an image."""
+    if isinstance(field, AbstractBlockField):
+        sizes = [field.layout.feature_size(feature) for feature in field.layout.features]
+        return 2 * field.layout.state_size * sum(sizes)
+    places = 1
+    leaves = jax.tree.leaves(field.state)
+    if len(leaves) == 1 and len(leaves[0].shape) > 1:
+        places = leaves[0].size // leaves[0].shape[0]
+    return 2 * places * sum(math.prod(leaf.shape[2:]) for leaf in jax.tree.leaves(theta))
+
+
+def _live_operations(net: Net, rows: int) -> float:
+    """Of one evaluation, particles included, for one row of a batch of `rows`."""
+    field, control = net.field, net.control
+    blocks = field if isinstance(field, AbstractBlockField) else infer_layout(field)
+    if blocks is not None and isinstance(control, Particles):
+        particles = control.ensemble.particles
+        costs = operations(blocks, particles, rows)
+        form: Any = control.form if control.form in costs else cheaper(blocks, particles, rows)
+        return costs[form] / rows
+    theta = jax.eval_shape(lambda: jax.tree.map(lambda leaf: leaf[None, None], _theta(net)))
+    one = _row_operations(field, theta)
+    more = 3 * control.ensemble.particles if isinstance(control, Particles) else 0
+    return one * (rows + more) / rows
+
+
+def _theta(net: Net) -> PyTree[Array]:
+    if isinstance(net.control, AbstractParticleControl):
+        return net.control.theta_at_start(net.field)
+    return jax.tree.map(lambda leaf: jnp.zeros(leaf.shape), net.field.theta)

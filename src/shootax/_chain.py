@@ -1,0 +1,74 @@
+"""Nets one after the other, with particles of their own or shared ones."""
+
+from collections.abc import Callable
+from typing import Any
+
+import equinox as eqx
+import jax
+from jaxtyping import Array, PyTree
+
+from shootax._flow import flow
+from shootax._net import Net
+
+
+class Chain(eqx.Module):
+    """Nets, or other batch-to-batch modules, one after the other."""
+
+    nets: tuple[Callable[[Any], Any], ...]
+
+    def __init__(self, *nets: Callable[[Any], Any]):
+        if not nets:
+            raise ValueError("A chain needs at least one net.")
+        self.nets = nets
+
+    def __call__(self, x: PyTree[Array]) -> PyTree[Array]:
+        for net in self.nets:
+            x = net(x)
+        return x
+
+
+class ParticleChain(eqx.Module):
+    """Blocks whose particles are passed on: they go through a transition together with the data.
+
+    A particle moves as a row of data at its position would, so positions are lifted, moved and
+    carried over exactly as data are. Each block after the first has momenta of its own, and the
+    positions where the last block left them: half the parameters of fresh particles.
+    """
+
+    nets: tuple[Net, ...]
+    transitions: tuple[Callable[[Array], Array], ...]
+
+    def __init__(self, nets: tuple[Net, ...], transitions: tuple[Callable[[Array], Array], ...]):
+        """**Arguments:** `nets` with [`shootax.Particles`][], and the `transitions` between them."""
+        if len(transitions) != len(nets) - 1:
+            raise ValueError(
+                f"{len(nets)} blocks need {len(nets) - 1} transitions between them, got "
+                f"{len(transitions)}."
+            )
+        # Later blocks have no positions of their own, and so no parameters for them.
+        self.nets = (nets[0], *(_with_positions(net, None) for net in nets[1:]))
+        self.transitions = transitions
+
+    def __call__(self, x: Array) -> Array:
+        for net, transition in zip(self.resolved(), (*self.transitions, None), strict=True):
+            x = net(x)
+            x = x if transition is None else transition(x)
+        return x
+
+    def resolved(self) -> tuple[Net, ...]:
+        """The blocks with the positions their particles arrive at."""
+        out = [self.nets[0]]
+        for net, transition in zip(self.nets[1:], self.transitions, strict=True):
+            last = out[-1]
+            moved = jax.vmap(last.readout)(_moved(last))
+            out.append(_with_positions(net, jax.vmap(net.lift)(transition(moved))))
+        return tuple(out)
+
+
+def _moved(net: Net) -> Array:
+    """The particles' positions at the end of a block."""
+    return flow(net.field, net.control, net.control.ensemble.q, integrator=net.integrator)  # pyright: ignore
+
+
+def _with_positions(net: Net, q: Array | None) -> Net:
+    return eqx.tree_at(lambda n: n.control.ensemble.q, net, q, is_leaf=lambda leaf: leaf is None)

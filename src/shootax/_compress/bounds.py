@@ -1,0 +1,60 @@
+"""How near to given weights $K$ particles can come at all.
+
+The weights that move one part of a block field are $M^{-1} p_a^⊤ φ(q)$: a matrix of rank at most $K$, up
+to the scaling by $M$. So the singular values of the given weights beyond the $K$-th are an error that
+no ensemble can avoid (Eckart and Young), at each time, and the same holds for the weights that act on
+one feature.
+"""
+
+import numpy as np
+from jaxtyping import Array, PyTree
+
+from shootax._fields import AbstractBlockField, AbstractField
+from shootax._penalties import Quadratic, SPDMatrix
+
+
+def least_error(
+    field: AbstractField,
+    penalty: Quadratic,
+    theta: PyTree[Array],
+    weights: np.ndarray,
+    particles: int,
+) -> float:
+    """A lower bound of the relative error of any ensemble of so many particles.
+
+    **Arguments:**
+
+    - `field`, `penalty`: what the particles are for; the bound is 0 where the field is not made of
+        blocks or a weight of the penalty is a matrix.
+    - `theta`: the given weights, with a leading axis of moments.
+    - `weights`: of these moments, in the error $Σ_i w_i R(θ_i - \\hat θ_i) / Σ_i w_i R(θ_i)$.
+    - `particles`: their number $K$.
+    """
+    matrices = any(isinstance(weight, SPDMatrix) for _, weight in penalty.weights)
+    if not isinstance(field, AbstractBlockField) or matrices:
+        return 0.0
+    scaled = {
+        name: np.sqrt(float(penalty.weight(name))) * np.asarray(value, np.float64)  # pyright: ignore
+        for name, value in theta.items()
+    }
+    blocks = field.layout.blocks
+    total = sum(_energy(value, weights) for value in scaled.values())
+    lost = []
+    for side, axis in (("target", 2), ("feature", 1)):
+        groups = {getattr(block, side) for block in blocks}
+        tails = 0.0
+        for group in groups:
+            mine = [_matrix(scaled[b.name]) for b in blocks if getattr(b, side) == group]
+            values = np.linalg.svd(np.concatenate(mine, axis=axis), compute_uv=False)
+            tails += float(np.sum(weights[:, None] * values[:, particles:] ** 2))
+        lost.append(tails)
+    return float(np.sqrt(max(lost) / total)) if total else 0.0
+
+
+def _matrix(value: np.ndarray) -> np.ndarray:
+    """A vector, which acts on the constant feature, as a column."""
+    return value[..., None] if value.ndim == 2 else value
+
+
+def _energy(value: np.ndarray, weights: np.ndarray) -> float:
+    return float(np.sum(weights * np.sum(value.reshape(len(value), -1) ** 2, axis=1)))

@@ -1,0 +1,125 @@
+"""Where the weights θ(t) come from, and what they cost."""
+
+import abc
+from typing import NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, PRNGKeyArray, PyTree
+
+from shootax import _checks as checks
+from shootax._fields import (
+    RKHS,
+    AbstractBlockField,
+    AbstractConvField,
+    AbstractField,
+    check_field,
+)
+from shootax._integrators import AbstractIntegrator
+from shootax._penalties import (
+    AbstractParticlePenalty,
+    AbstractPenalty,
+    Barron,
+    Penalty,
+    Quadratic,
+    RKHSNorm,
+)
+from shootax._systems import AbstractSystem, TimePoint
+
+
+class Quadrature(NamedTuple):
+    """The rule $∫_0^T g(θ(t))\\, dt ≈ Σ_i w_i\\, g(θ(t_i))$. `moments` holds arrays of all $t_i$."""
+
+    moments: TimePoint
+    weights: np.ndarray
+
+    @classmethod
+    def at(cls, times: np.ndarray, weights: np.ndarray) -> "Quadrature":
+        nowhere = np.full(len(times), -1)
+        return cls(TimePoint(times, times, nowhere, nowhere), weights)
+
+
+class AbstractControl(eqx.Module):
+    """A path of weights $θ(t)$, $0 ≤ t ≤ T$, with its penalty $R$."""
+
+    T: eqx.AbstractVar[float]
+    penalty: eqx.AbstractVar[Penalty]
+
+    @abc.abstractmethod
+    def system(self, field: AbstractField, rows: int) -> AbstractSystem:
+        """The equations of `rows` rows of data under this control."""
+
+    @abc.abstractmethod
+    def quadrature(self, integrator: AbstractIntegrator) -> Quadrature:
+        """A rule for integrals along θ(t)."""
+
+    @abc.abstractmethod
+    def cost(self, field: AbstractField, integrator: AbstractIntegrator) -> Float[Array, ""]:
+        """$∫_0^T R(θ(t))\\, dt$. The integrator matters only where θ(t) must be followed."""
+
+
+def default_penalty(field: AbstractField) -> AbstractPenalty:
+    """All weights 1, but 10 for `theta3`, as in the paper; for an RKHS its norm."""
+    if isinstance(field, RKHS):
+        return RKHSNorm(field.kernel)
+    ours = isinstance(field, AbstractBlockField | AbstractConvField)
+    names = field.theta if ours else ()
+    return Quadratic(theta3=10.0) if "theta3" in names else Quadratic()
+
+
+def checked_penalty(field: AbstractField, penalty: Penalty | None) -> Penalty:
+    """The penalty asked for, if it fits the field; the default one if none is."""
+    if isinstance(field, RKHS) != isinstance(penalty, RKHSNorm) and penalty is not None:
+        raise ValueError(
+            f"{type(penalty).__name__} is no penalty for {type(field).__name__}: an RKHS field has "
+            "no weights θ to penalise, and its norm is a penalty of its own alone. Leave the penalty "
+            "out."
+        )
+    if not isinstance(field, RKHS):
+        check_field(field)
+    if penalty is None:
+        return default_penalty(field)
+    if isinstance(penalty, Quadratic | Barron):
+        penalty.check(field.theta)
+    return penalty
+
+
+def checked_weight_penalty(field: AbstractField, penalty: Penalty | None) -> AbstractPenalty:
+    """The same for a control without particles, where a penalty can depend on θ alone."""
+    checked = checked_penalty(field, penalty)
+    if isinstance(checked, AbstractParticlePenalty):
+        raise ValueError(
+            f"{type(checked).__name__} depends on particles, and this control has none. Use "
+            "Particles or FrozenParticles, or a penalty on θ alone such as Quadratic()."
+        )
+    return checked
+
+
+def checked_horizon(T: float) -> float:
+    return checks.positive_number(T, "The final time T")
+
+
+def draw_theta(
+    field: AbstractField, scale: float, key: PRNGKeyArray, *leading: int
+) -> PyTree[Array]:
+    """Free weights: matrices uniform in $±scale/\\sqrt{fan\\,in}$, vectors zero."""
+    leaves, tree = jax.tree.flatten(field.theta)
+    keys = jax.random.split(key, len(leaves))
+
+    def one(key: PRNGKeyArray, shape: tuple[int, ...]) -> Array:
+        if len(shape) < 2:
+            return jnp.zeros((*leading, *shape))
+        bound = scale / np.sqrt(np.prod(shape[1:]))
+        return jax.random.uniform(key, (*leading, *shape), minval=-bound, maxval=bound)
+
+    return jax.tree.unflatten(
+        tree, [one(k, leaf.shape) for k, leaf in zip(keys, leaves, strict=True)]
+    )
+
+
+def gauss_legendre(T: float, points: int) -> Quadrature:
+    """The Gauss-Legendre rule on $[0, T]$."""
+    x, w = np.polynomial.legendre.leggauss(points)
+    return Quadrature.at(0.5 * T * (x + 1), 0.5 * T * w)

@@ -1,0 +1,116 @@
+"""Weights that are free parameters themselves: constant, or constant on blocks of time."""
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, PRNGKeyArray, PyTree
+
+from shootax import _checks as checks
+from shootax._controls.base import (
+    AbstractControl,
+    Quadrature,
+    checked_horizon,
+    checked_weight_penalty,
+    draw_theta,
+)
+from shootax._fields import AbstractField
+from shootax._fields.batch import pack
+from shootax._integrators import AbstractIntegrator
+from shootax._penalties import AbstractPenalty
+from shootax._systems import AbstractSystem, PathSystem, TimePoint
+
+
+class ConstantPath(eqx.Module):
+    """The same θ at every moment."""
+
+    theta: PyTree[Array]
+
+    def __call__(self, moment: TimePoint) -> PyTree[Array]:
+        return self.theta
+
+
+class PiecewisePath(eqx.Module):
+    """The θ of block $\\lfloor t/Δt \\rfloor$."""
+
+    thetas: PyTree[Array]
+    T: float = eqx.field(static=True)
+
+    def __call__(self, moment: TimePoint) -> PyTree[Array]:
+        blocks = jax.tree.leaves(self.thetas)[0].shape[0]
+        block = jnp.clip(jnp.floor(moment.inside * blocks / self.T).astype(int), 0, blocks - 1)
+        return jax.tree.map(lambda leaf: leaf[block], self.thetas)
+
+
+class Static(AbstractControl):
+    """One free θ for all times. The paper's *static direct*: an (augmented) neural ODE."""
+
+    theta: PyTree[Array]
+    penalty: AbstractPenalty
+    T: float = eqx.field(static=True)
+
+    def __init__(
+        self,
+        field: AbstractField,
+        *,
+        penalty: AbstractPenalty | None = None,
+        T: float = 1.0,
+        scale: float = 1.0,
+        key: PRNGKeyArray,
+    ):
+        """**Arguments:**
+
+        - `field`, `penalty`, `T`: as in [`shootax.Particles`][].
+        - `scale`: matrices start uniform in $±scale/\\sqrt{fan\\,in}$, biases at zero.
+        - `key`: a JAX random key.
+        """
+        self.theta = draw_theta(field, scale, key)
+        self.penalty = checked_weight_penalty(field, penalty)
+        self.T = checked_horizon(T)
+
+    def system(self, field: AbstractField, rows: int) -> AbstractSystem:
+        return PathSystem(field, ConstantPath(pack(field, self.theta)))
+
+    def quadrature(self, integrator: AbstractIntegrator) -> Quadrature:
+        return Quadrature.at(np.array([0.0]), np.array([self.T]))
+
+    def cost(self, field: AbstractField, integrator: AbstractIntegrator) -> Float[Array, ""]:
+        return self.T * self.penalty(self.theta)
+
+
+class Piecewise(AbstractControl):
+    """A free θ for each of $B$ equal blocks of time. The paper's *dynamic direct*."""
+
+    theta: PyTree[Array]
+    penalty: AbstractPenalty
+    T: float = eqx.field(static=True)
+    blocks: int = eqx.field(static=True)
+
+    def __init__(
+        self,
+        field: AbstractField,
+        blocks: int = 5,
+        *,
+        penalty: AbstractPenalty | None = None,
+        T: float = 1.0,
+        scale: float = 1.0,
+        key: PRNGKeyArray,
+    ):
+        """**Arguments:** `blocks`, their number $B$; the rest as in [`shootax.Static`][]."""
+        self.blocks = checks.positive_integer(blocks, "blocks")
+        self.theta = draw_theta(field, scale, key, self.blocks)
+        self.penalty = checked_weight_penalty(field, penalty)
+        self.T = checked_horizon(T)
+
+    def system(self, field: AbstractField, rows: int) -> AbstractSystem:
+        packed = jax.vmap(lambda theta: pack(field, theta))(self.theta)
+        jumps = tuple(self.T * b / self.blocks for b in range(1, self.blocks))
+        return PathSystem(field, PiecewisePath(packed, self.T), jumps)
+
+    def quadrature(self, integrator: AbstractIntegrator) -> Quadrature:
+        width = self.T / self.blocks
+        middles = (np.arange(self.blocks) + 0.5) * width
+        return Quadrature.at(middles, np.full(self.blocks, width))
+
+    def cost(self, field: AbstractField, integrator: AbstractIntegrator) -> Float[Array, ""]:
+        return self.T / self.blocks * jnp.sum(jax.vmap(self.penalty)(self.theta))

@@ -1,0 +1,33 @@
+"""The four formulations that the paper compares, by its names for them."""
+
+from jaxtyping import PRNGKeyArray
+
+from shootax import _checks as checks
+from shootax._controls.base import AbstractControl
+from shootax._controls.direct import Piecewise, Static
+from shootax._controls.particles import FrozenParticles, Particles
+from shootax._fields import AbstractField
+
+FORMULATIONS = ("static-direct", "static-particles", "dynamic-particles", "dynamic-direct")
+
+
+def formulation(
+    name: str, field: AbstractField, *, particles: int = 15, key: PRNGKeyArray, **options
+) -> AbstractControl:
+    """The control of a formulation of the paper.
+
+    **Arguments:**
+
+    - `name`: `"static-direct"`, `"static-particles"`, `"dynamic-particles"` or `"dynamic-direct"`.
+    - `field`: the field the control is for.
+    - `particles`: their number, where there are any.
+    - `key`: a JAX random key.
+    - `options`: of the control's own constructor: `T`, `penalty`, and so on.
+    """
+    checks.one_of(name, FORMULATIONS, "formulation")
+    if name == "static-direct":
+        return Static(field, key=key, **options)
+    if name == "dynamic-direct":
+        return Piecewise(field, key=key, **options)
+    kind = Particles if name == "dynamic-particles" else FrozenParticles
+    return kind.draw(field, particles, key=key, **options)

@@ -1,0 +1,197 @@
+"""The particles that generate the weights, and where they start."""
+
+import abc
+import math
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, PRNGKeyArray, PyTree
+
+from shootax import _checks as checks
+from shootax._fields import AbstractBlockField, AbstractConvField, AbstractField
+
+
+class AbstractPosition(eqx.Module):
+    """A way to draw the initial positions of particles."""
+
+    @abc.abstractmethod
+    def __call__(self, field: AbstractField, particles: int, key: PRNGKeyArray) -> PyTree[Array]:
+        """Positions of `particles` particles in the state space of `field`."""
+
+
+class Uniform(AbstractPosition):
+    """Visible positions uniform in the box $[low, high]^d$, hidden ones $N(0, hidden^2)$."""
+
+    low: float = eqx.field(static=True, default=-1.5)
+    high: float = eqx.field(static=True, default=1.5)
+    hidden: float = eqx.field(static=True, default=0.5)
+
+    def __check_init__(self):
+        if not self.low < self.high:
+            raise ValueError(f"Uniform needs low < high, got low={self.low}, high={self.high}.")
+        checks.non_negative_number(self.hidden, "hidden")
+
+    def __call__(self, field: AbstractField, particles: int, key: PRNGKeyArray) -> PyTree[Array]:
+        def draw(key: PRNGKeyArray, shape: tuple[int, ...]) -> Array:
+            return jax.random.uniform(key, shape, minval=self.low, maxval=self.high)
+
+        return _draw_state(field, particles, draw, self.hidden, key)
+
+
+class Gaussian(AbstractPosition):
+    """Visible positions $N(0, std^2)$, hidden ones $N(0, hidden^2)$."""
+
+    std: float = eqx.field(static=True, default=1.0)
+    hidden: float = eqx.field(static=True, default=0.5)
+
+    def __check_init__(self):
+        checks.non_negative_number(self.std, "std")
+        checks.non_negative_number(self.hidden, "hidden")
+
+    def __call__(self, field: AbstractField, particles: int, key: PRNGKeyArray) -> PyTree[Array]:
+        def draw(key: PRNGKeyArray, shape: tuple[int, ...]) -> Array:
+            return self.std * jax.random.normal(key, shape)
+
+        return _draw_state(field, particles, draw, self.hidden, key)
+
+
+class FromData(AbstractPosition):
+    """Visible positions at rows of the data, no row twice while there are enough of them;
+    hidden ones $N(0, hidden^2)$."""
+
+    x: Float[Array, "samples dim"]
+    hidden: float = eqx.field(static=True)
+
+    def __init__(self, x: Array, hidden: float = 0.5):
+        checks.finite(x, "x")
+        self.x = jnp.asarray(x, jnp.result_type(float))
+        if self.x.ndim < 2 or self.x.shape[0] == 0:
+            raise ValueError(
+                f"FromData needs rows of data (samples, dim), got shape {self.x.shape}."
+            )
+        self.hidden = checks.non_negative_number(hidden, "hidden")
+
+    def __call__(self, field: AbstractField, particles: int, key: PRNGKeyArray) -> PyTree[Array]:
+        samples = self.x.shape[0]
+
+        def draw(key: PRNGKeyArray, shape: tuple[int, ...]) -> Array:
+            if self.x.shape[1:] != shape[1:]:
+                raise ValueError(
+                    f"FromData has rows of shape {self.x.shape[1:]}, but the field's data have "
+                    f"shape {shape[1:]}."
+                )
+            replace = particles > samples
+            return self.x[jax.random.choice(key, samples, (particles,), replace=replace)]
+
+        return _draw_state(field, particles, draw, self.hidden, key)
+
+
+def _draw_state(field, particles, draw, hidden, key) -> PyTree[Array]:
+    """Draws every array of the state; for a block field only its visible part, the rest Gaussian."""
+    key_visible, key_hidden = jax.random.split(key)
+    if isinstance(field, AbstractBlockField | AbstractConvField):
+        space = field.state.shape[1:]
+        visible = draw(key_visible, (particles, field.dim, *space))
+        rest = hidden * jax.random.normal(key_hidden, (particles, field.hidden, *space))
+        return jnp.concatenate([visible, rest], axis=1)
+    leaves, tree = jax.tree.flatten(field.state)
+    keys = jax.random.split(key_visible, len(leaves))
+    drawn = [draw(k, (particles, *leaf.shape)) for k, leaf in zip(keys, leaves, strict=True)]
+    return jax.tree.unflatten(tree, drawn)
+
+
+class Ensemble(eqx.Module):
+    """$K$ particles: positions `q` and momenta `p`, each with $K$ rows of the field's state.
+
+    !!! example
+
+        ```python
+        import jax
+        import shootax as sx
+
+        field = sx.UpDown(dim=1, inflation=16)
+        ensemble = sx.Ensemble.draw(field, 15, momentum=0.1, key=jax.random.key(0))
+        print(ensemble.q.shape)  # (15, 17)
+        ```
+    """
+
+    q: PyTree[Array]
+    p: PyTree[Array]
+
+    def __check_init__(self):
+        shapes = [jax.tree.map(jnp.shape, part) for part in (self.q, self.p)]
+        if shapes[0] != shapes[1]:
+            raise ValueError(
+                f"Positions and momenta must have the same shapes, got q: {shapes[0]} and "
+                f"p: {shapes[1]}."
+            )
+
+    @classmethod
+    def draw(
+        cls,
+        field: AbstractField,
+        particles: int,
+        *,
+        position: AbstractPosition = Uniform(),
+        momentum: float | None = None,
+        key: PRNGKeyArray,
+    ) -> "Ensemble":
+        """**Arguments:**
+
+        - `field`: the field whose states the particles are.
+        - `particles`: their number $K$.
+        - `position`: [`shootax.Uniform`][], [`shootax.Gaussian`][] or [`shootax.FromData`][].
+        - `momentum`: standard deviation of the initial momenta. By default 0.1, and for a
+            convolutional field less by the root of the number of places, over which θ* is a sum.
+        - `key`: a JAX random key.
+        """
+        particles = checks.positive_integer(particles, "particles")
+        if momentum is None:
+            places = math.prod(field.size) if isinstance(field, AbstractConvField) else 1
+            momentum = 0.1 / math.sqrt(places)
+        scale = checks.non_negative_number(momentum, "momentum")
+        return cls(*_drawn(field, particles, position, scale, key))
+
+    @classmethod
+    def on(cls, states: PyTree[Array], *, momentum: float = 0.1, key: PRNGKeyArray) -> "Ensemble":
+        """One particle on each of the given states.
+
+        With the lifted training data as states, and positions that are not trained, this is the
+        paper's un-approximated shooting, $K = n$.
+        """
+        scale = checks.non_negative_number(momentum, "momentum")
+        leaves = jax.tree.leaves(states)
+        if not leaves or leaves[0].shape[:1] in ((), (0,)):
+            raise ValueError("An ensemble needs at least one particle, got no states.")
+        return cls(states, _momenta(states, scale, key))
+
+    @property
+    def particles(self) -> int:
+        """The number $K$ of particles."""
+        return jax.tree.leaves(self.q)[0].shape[0]
+
+
+# One compiled program and not one for each operation: most of the time to draw a net is compiling.
+@eqx.filter_jit
+def _drawn(
+    field: AbstractField,
+    particles: int,
+    position: AbstractPosition,
+    scale: float,
+    key: PRNGKeyArray,
+) -> tuple[PyTree[Array], PyTree[Array]]:
+    key_position, key_momentum = jax.random.split(key)
+    states = position(field, particles, key_position)
+    return states, _momenta(states, scale, key_momentum)
+
+
+@eqx.filter_jit
+def _momenta(states: PyTree[Array], scale: float, key: PRNGKeyArray) -> PyTree[Array]:
+    leaves, tree = jax.tree.flatten(states)
+    keys = jax.random.split(key, len(leaves))
+    draws = [
+        scale * jax.random.normal(k, leaf.shape, leaf.dtype)
+        for k, leaf in zip(keys, leaves, strict=True)
+    ]
+    return jax.tree.unflatten(tree, draws)

@@ -1,0 +1,169 @@
+"""Fields $f(z, θ) = Θ φ(z)$ that are linear in θ, described by their blocks.
+
+The state is one vector made of named *parts*. Elementwise *features* of the parts, and the constant
+one, make up φ(z). Each entry of θ is a *block* of the matrix Θ: it maps one feature to the velocity
+of one part. A field of this kind is thus a short table, from which follow the direct evaluation,
+the packed product $Θφ$, and the kernel form that never builds Θ.
+"""
+
+import abc
+import dataclasses
+from collections.abc import Mapping
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+from shootax._activations import Activation, identity
+from shootax._fields.base import AbstractField, shape
+
+
+@dataclasses.dataclass(frozen=True)
+class Feature:
+    """An elementwise function of a part of the state; without a part it is the constant one."""
+
+    name: str
+    part: str | None
+    function: Activation = identity
+
+
+@dataclasses.dataclass(frozen=True)
+class Block:
+    """One entry of θ: it maps `feature` to the velocity of the part `target`."""
+
+    name: str
+    target: str
+    feature: str
+
+
+@dataclasses.dataclass(frozen=True)
+class Layout:
+    """The table that describes a block field. The first part is where data enter.
+
+    `damping` lists parts of the state that decay by themselves, at the given rates.
+    """
+
+    parts: Mapping[str, int]
+    features: tuple[Feature, ...]
+    blocks: tuple[Block, ...]
+    damping: tuple[tuple[str, float], ...] = ()
+
+    def __hash__(self) -> int:
+        return hash((tuple(self.parts.items()), self.features, self.blocks, self.damping))
+
+    @property
+    def state_size(self) -> int:
+        return sum(self.parts.values())
+
+    def feature_size(self, feature: Feature) -> int:
+        return 1 if feature.part is None else self.parts[feature.part]
+
+    def rows(self) -> dict[str, slice]:
+        """Where each part stands in the state."""
+        return _slices({name: size for name, size in self.parts.items()})
+
+    def columns(self) -> dict[str, slice]:
+        """Where each feature stands in φ."""
+        return _slices({feature.name: self.feature_size(feature) for feature in self.features})
+
+
+def _slices(sizes: Mapping[str, int]) -> dict[str, slice]:
+    out, start = {}, 0
+    for name, length in sizes.items():
+        out[name] = slice(start, start + length)
+        start += length
+    return out
+
+
+class AbstractBlockField(AbstractField):
+    """A field given by a [`Layout`][shootax.extend.Layout]; subclasses supply only that.
+
+    `dim` is the size of the first part of the state, the visible one: data enter and leave there.
+    """
+
+    dim: eqx.AbstractVar[int]
+
+    @property
+    @abc.abstractmethod
+    def layout(self) -> Layout:
+        """Parts, features and blocks."""
+
+    @property
+    def hidden(self) -> int:
+        """The size of the rest of the state, which a lift fills in."""
+        return self.layout.state_size - self.dim
+
+    @property
+    def state(self) -> jax.ShapeDtypeStruct:
+        return shape(self.layout.state_size)
+
+    @property
+    def theta(self) -> dict[str, jax.ShapeDtypeStruct]:
+        layout = self.layout
+        features = {feature.name: feature for feature in layout.features}
+        out = {}
+        for block in layout.blocks:
+            feature, target = features[block.feature], layout.parts[block.target]
+            source = () if feature.part is None else (layout.parts[feature.part],)
+            out[block.name] = shape(target, *source)
+        return out
+
+    def __call__(
+        self, z: Float[Array, " state"], theta: dict[str, Array]
+    ) -> Float[Array, " state"]:
+        layout, rows = self.layout, self.layout.rows()
+        features = {feature.name: feature for feature in layout.features}
+        velocity = {part: jnp.zeros_like(z[rows[part]]) for part in layout.parts}
+        for block in layout.blocks:
+            feature, weight = features[block.feature], theta[block.name]
+            if feature.part is not None:
+                weight = weight @ feature.function(z[rows[feature.part]])
+            velocity[block.target] = velocity[block.target] + weight
+        for part, decay in layout.damping:
+            velocity[part] = velocity[part] - decay * z[rows[part]]
+        return jnp.concatenate(list(velocity.values()))
+
+    def damping_vector(self) -> Float[Array, " state"]:
+        """The rate at which each entry of the state decays by itself."""
+        rows, rates = self.layout.rows(), np.zeros(self.layout.state_size)
+        for part, decay in self.layout.damping:
+            rates[rows[part]] = decay
+        return jnp.asarray(rates, jnp.result_type(float))
+
+    def features(self, z: Float[Array, "rows state"]) -> Float[Array, "rows features"]:
+        """φ(z) for many states, all features side by side."""
+        layout, rows = self.layout, self.layout.rows()
+        columns = []
+        for feature in layout.features:
+            if feature.part is None:
+                columns.append(jnp.ones((z.shape[0], 1), z.dtype))
+            else:
+                columns.append(feature.function(z[:, rows[feature.part]]))
+        return jnp.concatenate(columns, axis=1)
+
+    def pack(self, theta: dict[str, Array]) -> Float[Array, "state features"]:
+        """The matrix Θ with the blocks of `theta` in their places and zeros elsewhere."""
+        layout = self.layout
+        named = {(block.target, block.feature): theta[block.name] for block in layout.blocks}
+        dtype = jnp.result_type(*theta.values())
+        lines = []
+        for part, height in layout.parts.items():
+            line = []
+            for feature in layout.features:
+                entry = named.get((part, feature.name))
+                size = (height, layout.feature_size(feature))
+                line.append(jnp.zeros(size, dtype) if entry is None else entry.reshape(size))
+            lines.append(jnp.concatenate(line, axis=1))
+        return jnp.concatenate(lines, axis=0)
+
+    def unpack(self, matrix: Float[Array, "state features"]) -> dict[str, Array]:
+        """The blocks of a matrix Θ, by name."""
+        rows, columns, shapes = self.layout.rows(), self.layout.columns(), self.theta
+        return {
+            block.name: matrix[rows[block.target], columns[block.feature]].reshape(
+                shapes[block.name].shape
+            )
+            for block in self.layout.blocks
+        }

@@ -1,0 +1,208 @@
+"""Convolutional fields, linear in θ, on the same tables as the block fields.
+
+The parts of the state are now groups of channels of an image (in any number of space dimensions),
+and each entry of θ a bank of filters from one feature to one part, or a bias. Filters act on
+*patches*: all shifts of a feature within the window, side by side, so that a convolution is a
+product, and so is its derivative.
+"""
+
+import abc
+import itertools
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array
+
+from shootax import _checks as checks
+from shootax._activations import Activation
+from shootax._activations import activation as named_activation
+from shootax._fields.base import AbstractField, shape
+from shootax._fields.block import Block, Feature, Layout
+
+
+class AbstractConvField(AbstractField):
+    """A convolutional field given by a [`Layout`][shootax.extend.Layout] of channels.
+
+    `dim` is the number of visible channels, `size` the particles' extent in space, which may be
+    smaller than that of the data, and `window` the extent of the filters.
+    """
+
+    dim: eqx.AbstractVar[int]
+    size: eqx.AbstractVar[tuple[int, ...]]
+    window: eqx.AbstractVar[int]
+
+    @property
+    @abc.abstractmethod
+    def layout(self) -> Layout:
+        """Parts, features and blocks; sizes are numbers of channels."""
+
+    @property
+    def hidden(self) -> int:
+        """The number of hidden channels, which a lift fills in."""
+        return self.layout.state_size - self.dim
+
+    @property
+    def state(self) -> jax.ShapeDtypeStruct:
+        return shape(self.layout.state_size, *self.size)
+
+    @property
+    def theta(self) -> dict[str, jax.ShapeDtypeStruct]:
+        layout, window = self.layout, (self.window,) * len(self.size)
+        features = {feature.name: feature for feature in layout.features}
+        out = {}
+        for block in layout.blocks:
+            part, target = features[block.feature].part, layout.parts[block.target]
+            source = () if part is None else (layout.parts[part], *window)
+            out[block.name] = shape(target, *source)
+        return out
+
+    def __call__(self, z: Array, theta: dict[str, Array]) -> Array:
+        return jnp.tensordot(self.pack(theta), self.patches(z), axes=1)
+
+    def patches(self, z: Array) -> Array:
+        """All features in all places of the window, `(features, *space)`, for one state."""
+        layout, rows, space = self.layout, self.layout.rows(), z.shape[1:]
+        columns = []
+        for feature in layout.features:
+            if feature.part is None:
+                columns.append(jnp.ones((1, *space), z.dtype))
+            else:
+                shifted = _shifts(feature.function(z[rows[feature.part]]), self.window)
+                columns.append(shifted.reshape(-1, *space))
+        return jnp.concatenate(columns)
+
+    def pack(self, theta: dict[str, Array]) -> Array:
+        """θ as one matrix that acts on patches, zero where there is no block."""
+        layout, widths = self.layout, self._widths()
+        named = {(block.target, block.feature): theta[block.name] for block in layout.blocks}
+        dtype = jnp.result_type(*theta.values())
+        lines = []
+        for part, height in layout.parts.items():
+            entries = [named.get((part, feature.name)) for feature in layout.features]
+            line = [
+                jnp.zeros((height, widths[f.name]), dtype) if e is None else e.reshape(height, -1)
+                for f, e in zip(layout.features, entries, strict=True)
+            ]
+            lines.append(jnp.concatenate(line, axis=1))
+        return jnp.concatenate(lines)
+
+    def correlate(self, q: Array, p: Array) -> dict[str, Array]:
+        """$Σ_j L_{q_j}^⊤ p_j$: momenta times patches, summed over particles and places."""
+        phi = jax.vmap(self.patches)(q)
+        flat_p, flat_phi = p.reshape(*p.shape[:2], -1), phi.reshape(*phi.shape[:2], -1)
+        sums = jnp.einsum("kcs,kfs->cf", flat_p, flat_phi)
+        rows, shapes, widths = self.layout.rows(), self.theta, self._widths()
+        starts = dict(zip(widths, itertools.accumulate(widths.values(), initial=0), strict=False))
+        theta = {}
+        for block in self.layout.blocks:
+            start = starts[block.feature]
+            entry = sums[rows[block.target], start : start + widths[block.feature]]
+            theta[block.name] = entry.reshape(shapes[block.name].shape)
+        return theta
+
+    def _widths(self) -> dict[str, int]:
+        places = self.window ** len(self.size)
+        sizes = {f.name: (f.part, self.layout.feature_size(f)) for f in self.layout.features}
+        return {name: n if part is None else n * places for name, (part, n) in sizes.items()}
+
+
+def _shifts(image: Array, window: int) -> Array:
+    """`(channels, window**d, *space)`: the image moved to every place of the window."""
+    reach, space = window // 2, image.shape[1:]
+    padded = jnp.pad(image, [(0, 0), *[(reach, window - 1 - reach)] * len(space)])
+    moved = []
+    for corner in itertools.product(range(window), repeat=len(space)):
+        ends = (c + n for c, n in zip(corner, space, strict=True))
+        moved.append(jax.lax.slice(padded, (0, *corner), (image.shape[0], *ends)))
+    return jnp.stack(moved, axis=1)
+
+
+class ConvAffine(AbstractConvField):
+    """$f(X, θ) = A * σ(X) + b$, a convolution in one, two or more dimensions.
+
+    !!! example
+
+        ```python
+        import jax
+        import shootax as sx
+
+        field = sx.ConvAffine(channels=4, size=(6, 6))  # particles of 6×6 pixels
+        control = sx.Particles.draw(field, 3, key=jax.random.key(0))
+        y = sx.flow(field, control, jax.numpy.ones((2, 4, 8, 8)))  # data of 8×8 pixels
+        ```
+    """
+
+    dim: int = eqx.field(static=True)
+    size: tuple[int, ...] = eqx.field(static=True)
+    window: int = eqx.field(static=True)
+    activation: Activation = eqx.field(static=True)
+
+    def __init__(
+        self,
+        channels: int,
+        size: tuple[int, ...],
+        *,
+        window: int = 3,
+        activation: str | Activation = "relu",
+    ):
+        """**Arguments:**
+
+        - `channels`: of the image.
+        - `size`: the particles' extent in space: `(n,)` in one dimension, `(h, w)` in two.
+        - `window`: the extent of the filters. Images are padded with zeros.
+        - `activation`: as in [`shootax.UpDown`][].
+        """
+        self.dim = checks.positive_integer(channels, "channels")
+        self.size = tuple(checks.positive_integer(n, "size") for n in size)
+        self.window = checks.positive_integer(window, "window")
+        self.activation = named_activation(activation)
+
+    @property
+    def layout(self) -> Layout:
+        return Layout(
+            parts={"x": self.dim},
+            features=(Feature("s", "x", self.activation), Feature("one", None)),
+            blocks=(Block("A", "x", "s"), Block("b", "x", "one")),
+        )
+
+
+class ConvUpDown(AbstractConvField):
+    """The UpDown field with convolutions for matrices: $\\dot X = θ_1 * σ(V) + b_1$,
+    $\\dot V = θ_2 * X + b_2 + θ_3 * σ(V)$, where $V$ has `inflation` times the channels of $X$."""
+
+    dim: int = eqx.field(static=True)
+    inflation: int = eqx.field(static=True)
+    size: tuple[int, ...] = eqx.field(static=True)
+    window: int = eqx.field(static=True)
+    activation: Activation = eqx.field(static=True)
+
+    def __init__(
+        self,
+        channels: int,
+        size: tuple[int, ...],
+        inflation: int = 2,
+        *,
+        window: int = 3,
+        activation: str | Activation = "relu",
+    ):
+        """**Arguments:** `inflation` as in [`shootax.UpDown`][]; the rest as in
+        [`shootax.ConvAffine`][]."""
+        self.dim = checks.positive_integer(channels, "channels")
+        self.inflation = checks.positive_integer(inflation, "inflation")
+        self.size = tuple(checks.positive_integer(n, "size") for n in size)
+        self.window = checks.positive_integer(window, "window")
+        self.activation = named_activation(activation)
+
+    @property
+    def layout(self) -> Layout:
+        maps = ("theta1", "x", "s"), ("b1", "x", "one"), ("theta2", "v", "x"), ("b2", "v", "one")
+        return Layout(
+            parts={"x": self.dim, "v": self.inflation * self.dim},
+            features=(
+                Feature("x", "x"),
+                Feature("s", "v", self.activation),
+                Feature("one", None),
+            ),
+            blocks=(*(Block(*entry) for entry in maps), Block("theta3", "v", "s")),
+        )

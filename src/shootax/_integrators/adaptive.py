@@ -1,0 +1,169 @@
+"""Steps chosen by the error they make, through Diffrax."""
+
+import abc
+from collections.abc import Callable
+from typing import Any
+
+import diffrax
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, PyTree
+
+from shootax import _checks as checks
+from shootax._integrators.base import AbstractIntegrator, AtEnd, AtNodes, AtTimes, Save, View
+from shootax._integrators.gradients import AbstractGradient, Checkpointed, Direct, Reversed
+from shootax._systems import AbstractSystem, PathSystem, State, TimePoint
+
+
+class AbstractAdaptive(AbstractIntegrator):
+    """An adaptive method; a subclass names its Diffrax solver.
+
+    The gradient modes are Diffrax's: [`shootax.Direct`][] its direct adjoint,
+    [`shootax.Checkpointed`][] the recursive checkpoints, [`shootax.Reversed`][] the backsolve
+    adjoint, whose gradient is that of the continuous problem. (Where rows have times of their own
+    the particles are kept densely, and then by checkpoints in the last mode, too.)
+    """
+
+    rtol: eqx.AbstractVar[float]
+    atol: eqx.AbstractVar[float]
+    max_steps: eqx.AbstractVar[int]
+    gradient: eqx.AbstractVar[AbstractGradient]
+
+    def __check_init__(self):
+        checks.positive_number(self.rtol, "rtol")
+        checks.positive_number(self.atol, "atol")
+        checks.positive_integer(self.max_steps, "max_steps")
+
+    @abc.abstractmethod
+    def solver(self) -> diffrax.AbstractAdaptiveSolver:
+        """The Diffrax solver."""
+
+    def solve(
+        self,
+        system: AbstractSystem,
+        y: State,
+        T: float,
+        *,
+        save: Save = AtEnd(),
+        view: View,
+        reverse: bool = False,
+    ) -> PyTree[Array]:
+        if isinstance(save, AtNodes):
+            raise ValueError("An adaptive integrator has no grid points. Ask for times instead.")
+        if isinstance(save, AtEnd):
+            ends = self._states(system, y, T, diffrax.SaveAt(t1=True), reverse)
+            return view(jax.tree.map(lambda leaf: leaf[0], ends))
+        if save.times.ndim == 1:
+            saveat = diffrax.SaveAt(ts=save.times.astype(jnp.result_type(*jax.tree.leaves(y))))
+            return jax.vmap(view)(self._states(system, y, T, saveat, reverse))
+        return self._solve_each(system, y, T, save, view, reverse)
+
+    def nodes(self, T: float, times: Array, reverse: bool) -> None:
+        return None
+
+    def _states(
+        self, system: AbstractSystem, y: State, T: float, saveat: Any, reverse: bool
+    ) -> State:
+        states = self._solve(system, y, T, saveat, reverse).ys
+        assert isinstance(states, State)
+        return states
+
+    def _solve(
+        self, system: AbstractSystem, y: State, T: float, saveat: Any, reverse: bool
+    ) -> diffrax.Solution:
+        # Diffrax computes in the wider of the types of time and state: both are the state's.
+        dtype = jnp.result_type(*jax.tree.leaves(y))
+        controller: Any = diffrax.PIDController(rtol=self.rtol, atol=self.atol)
+        if jumps := system.jumps():
+            controller = diffrax.ClipStepSizeController(
+                controller, jump_ts=jnp.asarray(jumps, dtype)
+            )
+        solver = self.solver()
+        adjoint: diffrax.AbstractAdjoint = diffrax.RecursiveCheckpointAdjoint()
+        if isinstance(self.gradient, Direct):
+            adjoint = diffrax.DirectAdjoint()
+        elif isinstance(self.gradient, Reversed) and not saveat.dense:
+            adjoint = diffrax.BacksolveAdjoint(
+                solver=solver, stepsize_controller=controller, max_steps=self.max_steps
+            )
+        start, end = (jnp.asarray(t, dtype) for t in ((T, 0.0) if reverse else (0.0, T)))
+        return diffrax.diffeqsolve(
+            diffrax.ODETerm(lambda t, y, system: system(TimePoint(t, t, -1, 0), y)),
+            solver,
+            start,
+            end,
+            None,
+            y,
+            args=system,
+            saveat=saveat,
+            stepsize_controller=controller,
+            adjoint=adjoint,
+            max_steps=self.max_steps,
+        )
+
+    def _solve_each(
+        self, system: AbstractSystem, y: State, T: float, save: AtTimes, view: View, reverse: bool
+    ) -> PyTree[Array]:
+        """Each row at times of its own: the particles once, then every row with its own steps."""
+        particles, z = system.split(y)
+        path: Callable[[TimePoint], PyTree]
+        if particles is None:
+            assert isinstance(system, PathSystem)
+            path = system.path
+        else:
+            alone = system.join(particles, jax.tree.map(lambda leaf: leaf[:0], z))
+            dense = self._solve(system, alone, T, diffrax.SaveAt(dense=True), reverse)
+            path = _Interpolated(system, dense)
+        each = PathSystem(system.field, path, system.jumps())
+
+        def one(row: PyTree[Array], times: Array) -> PyTree[Array]:
+            saveat = diffrax.SaveAt(ts=times.astype(jnp.result_type(*jax.tree.leaves(row))))
+            start = State(jax.tree.map(lambda leaf: leaf[None], row), None)
+            rows = self._states(each, start, T, saveat, reverse).rows
+            return jax.tree.map(lambda leaf: leaf[:, 0], rows)
+
+        return jax.vmap(one)(z, save.times)
+
+
+class _Interpolated(eqx.Module):
+    """θ(t) read off an interpolated solution for the particles."""
+
+    system: AbstractSystem
+    solution: diffrax.Solution
+
+    def __call__(self, moment: TimePoint) -> PyTree[Array]:
+        state = self.solution.evaluate(moment.t)
+        return self.system.packed_theta(moment, state)
+
+
+class Dopri5(AbstractAdaptive):
+    """Dormand and Prince's fifth-order method with adaptive steps.
+
+    **Arguments:** `rtol`, `atol`, relative and absolute tolerance; `gradient`, a gradient mode;
+    `max_steps`, a limit past which an error is raised.
+    """
+
+    rtol: float = eqx.field(static=True, default=1e-5)
+    atol: float = eqx.field(static=True, default=1e-6)
+    gradient: AbstractGradient = Checkpointed()
+    max_steps: int = eqx.field(static=True, default=4096)
+
+    def solver(self) -> diffrax.AbstractAdaptiveSolver:
+        return diffrax.Dopri5()
+
+
+class Tsit5(AbstractAdaptive):
+    """Tsitouras' fifth-order method with adaptive steps.
+
+    **Arguments:** `rtol`, `atol`, relative and absolute tolerance; `gradient`, a gradient mode;
+    `max_steps`, a limit past which an error is raised.
+    """
+
+    rtol: float = eqx.field(static=True, default=1e-5)
+    atol: float = eqx.field(static=True, default=1e-6)
+    gradient: AbstractGradient = Checkpointed()
+    max_steps: int = eqx.field(static=True, default=4096)
+
+    def solver(self) -> diffrax.AbstractAdaptiveSolver:
+        return diffrax.Tsit5()

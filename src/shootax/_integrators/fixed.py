@@ -1,0 +1,108 @@
+"""Integration on a fixed grid: one compiled loop over the steps, whatever the method."""
+
+import abc
+from typing import Any, NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, PyTree
+
+from shootax import _checks as checks
+from shootax._integrators.base import AbstractIntegrator, AtEnd, AtNodes, Save, View
+from shootax._integrators.gradients import AbstractGradient
+from shootax._integrators.interpolation import hermite
+from shootax._systems import AbstractSystem, State, TimePoint
+
+
+class Step(NamedTuple):
+    """One step of the grid: its number, where it starts, how long it is (negative: back)."""
+
+    number: Any
+    t: Any
+    h: float
+
+    def moment(self, fraction: float, stage: int) -> TimePoint:
+        """The moment a `fraction` of the way through the step."""
+        inside = min(max(fraction, 1e-3), 1 - 1e-3)
+        return TimePoint(self.t + fraction * self.h, self.t + inside * self.h, self.number, stage)
+
+
+class AbstractFixedStep(AbstractIntegrator):
+    """A one-step method on an even grid; a subclass is an `order` and its `stages`.
+
+    θ acts at these `fractions` of each step, and the velocities there count with `weights`.
+    """
+
+    steps: eqx.AbstractVar[int]
+    gradient: eqx.AbstractVar[AbstractGradient]
+    order: eqx.AbstractClassVar[int]
+    fractions: eqx.AbstractClassVar[tuple[float, ...]]
+    weights: eqx.AbstractClassVar[tuple[float, ...]]
+
+    def __check_init__(self):
+        checks.positive_integer(self.steps, "steps")
+
+    @abc.abstractmethod
+    def stages(
+        self, system: AbstractSystem, step: Step, y: State
+    ) -> tuple[State, list[tuple[TimePoint, State]]]:
+        """The state after a step, and the moments and states at which θ acted during it."""
+
+    def solve(
+        self,
+        system: AbstractSystem,
+        y: State,
+        T: float,
+        *,
+        save: Save = AtEnd(),
+        view: View,
+        reverse: bool = False,
+    ) -> PyTree[Array]:
+        h = (-T if reverse else T) / self.steps
+        start = T if reverse else 0.0
+        dtype = jnp.result_type(*jax.tree.leaves(y))
+
+        def step(k: Any) -> Step:
+            return Step(k, start + k.astype(dtype) * h, h)
+
+        def back(k: Any) -> Step:
+            return Step(k, start + (k + 1).astype(dtype) * h, -h)
+
+        def output(system: AbstractSystem, y: State, new: State, k: Any) -> PyTree:
+            if isinstance(save, AtEnd):
+                return None
+            if isinstance(save, AtNodes):
+                return view(new)
+            first = view(system(step(k).moment(0.0, 0), y))
+            return view(new), first, view(system(step(k).moment(1.0, 0), new))
+
+        def body(system: AbstractSystem, y: State, k: Any) -> tuple[State, PyTree]:
+            new, _ = self.stages(system, step(k), y)
+            return new, output(system, y, new, k)
+
+        def undo(system: AbstractSystem, y: State, k: Any) -> tuple[State, PyTree]:
+            return self.stages(system, back(k), y)[0], None
+
+        end, outputs = self.gradient.run(body, undo, system, y, self.steps)
+        if isinstance(save, AtEnd):
+            return view(end)
+        if isinstance(save, AtNodes):
+            indices = np.asarray(save.indices, int)
+            return jax.tree.map(lambda a: a[indices], _with_start(view(y), outputs))
+        values, starts, ends = outputs
+        s = save.times / abs(h)
+        s = self.steps - s if reverse else s
+        return hermite(s, h, _with_start(view(y), values), starts, ends)
+
+    def nodes(self, T: float, times: Array, reverse: bool) -> tuple[int, ...] | None:
+        s = np.asarray(times, np.float64) * self.steps / T
+        s = self.steps - s if reverse else s
+        if s.ndim != 1 or not np.allclose(s, np.round(s), rtol=0, atol=1e-5):
+            return None
+        return tuple(int(i) for i in np.round(s))
+
+
+def _with_start(first: PyTree[Array], rest: PyTree[Array]) -> PyTree[Array]:
+    return jax.tree.map(lambda a, b: jnp.concatenate([a[None], b]), first, rest)

@@ -1,0 +1,98 @@
+"""Methods that keep the Hamiltonian bounded for ever."""
+
+from typing import ClassVar
+
+import equinox as eqx
+import jax
+
+from shootax._integrators.fixed import AbstractFixedStep, Step
+from shootax._integrators.fixed_point import fixed_point
+from shootax._integrators.gradients import AbstractGradient, Direct
+from shootax._systems import AbstractSystem, State, TimePoint
+
+
+class ImplicitMidpoint(AbstractFixedStep):
+    """The implicit midpoint rule: symplectic, symmetric, second order.
+
+    $m = y + \\tfrac h2 f(m)$, then $y ← 2m - y$.
+
+    **Arguments:** `steps`, the number of equal steps over $[0, T]$; `gradient`, a gradient mode;
+    `max_iterations`, the limit of the iterations for $m$, past which the result is NaN (take more
+    steps then).
+    """
+
+    order: ClassVar[int] = 2
+    fractions: ClassVar[tuple[float, ...]] = (0.5,)
+    weights: ClassVar[tuple[float, ...]] = (1.0,)
+    steps: int = eqx.field(static=True, default=10)
+    gradient: AbstractGradient = Direct()
+    max_iterations: int = eqx.field(static=True, default=50)
+
+    def stages(self, system: AbstractSystem, step: Step, y: State):
+        moment = step.moment(0.5, 0)
+        middle = fixed_point(_midpoint, (system, moment, step.h, y), y, self.max_iterations)
+        new = jax.tree.map(lambda m, start: 2 * m - start, middle, y)
+        return new, [(moment, middle)]
+
+
+def _midpoint(args: tuple[AbstractSystem, TimePoint, float, State], middle: State) -> State:
+    system, moment, h, y = args
+    return jax.tree.map(lambda start, dy: start + 0.5 * h * dy, y, system(moment, middle))
+
+
+class SymplecticEuler(AbstractFixedStep):
+    """Symplectic Euler, first order: shooting in discrete time.
+
+    $p_{k+1} = p_k - h\\, ∂_q\\mathcal H(q_k, p_{k+1})$ (implicit),
+    $q_{k+1} = q_k + h\\, ∂_p\\mathcal H(q_k, p_{k+1})$, and the data take the residual step
+    $z_{k+1} = z_k + h f(z_k, θ_k)$. These are exactly the optimality conditions of that residual
+    network, so a trained model is a critical point of the energy $Σ_k h R(θ_k) + γ ℓ$. Without
+    particles the method is [`shootax.Euler`][].
+
+    A step back in time (`reverse=True`) is the inverse of a step forward, the adjoint method: it is
+    implicit in $q_k$ and $z_k$ instead, and a flow there and back returns to its start.
+
+    **Arguments:** `steps`, the number of layers; `gradient`, a gradient mode; `max_iterations`, the
+    limit of the iterations of an implicit step, past which the result is NaN (take more steps then).
+    """
+
+    order: ClassVar[int] = 1
+    fractions: ClassVar[tuple[float, ...]] = (0.0,)
+    weights: ClassVar[tuple[float, ...]] = (1.0,)
+    steps: int = eqx.field(static=True, default=10)
+    gradient: AbstractGradient = Direct()
+    max_iterations: int = eqx.field(static=True, default=50)
+
+    def stages(self, system: AbstractSystem, step: Step, y: State):
+        if step.h < 0:
+            return self._back(system, step, y)
+        moment = step.moment(0.0, 0)
+        p = y.p
+        if p is not None:
+            p = fixed_point(_kick, (system, moment, step.h, y), p, self.max_iterations)
+        at = State(y.rows, p)
+        slope = system(moment, at)
+        new = State(jax.tree.map(lambda a, b: a + step.h * b, y.rows, slope.rows), p)
+        return new, [(moment, at)]
+
+    def _back(self, system: AbstractSystem, step: Step, y: State):
+        """From $(q_{k+1}, p_{k+1})$ to $(q_k, p_k)$; θ acts at the earlier end of the step."""
+        moment = step.moment(1.0, 0)
+        rows = fixed_point(_drift, (system, moment, step.h, y), y.rows, self.max_iterations)
+        at = State(rows, y.p)
+        if y.p is None:
+            return at, [(moment, at)]
+        force = system(moment, at).p
+        return State(rows, jax.tree.map(lambda a, b: a + step.h * b, y.p, force)), [(moment, at)]
+
+
+def _drift(args: tuple[AbstractSystem, TimePoint, float, State], rows):
+    system, moment, h, y = args
+    velocity = system(moment, State(rows, y.p)).rows
+    return jax.tree.map(lambda end, dz: end + h * dz, y.rows, velocity)
+
+
+def _kick(args: tuple[AbstractSystem, TimePoint, float, State], p):
+    system, moment, h, y = args
+    force = system(moment, State(y.rows, p)).p
+    return jax.tree.map(lambda start, dp: start + h * dp, y.p, force)

@@ -1,0 +1,51 @@
+"""Kernels of the distance alone."""
+
+import equinox as eqx
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from shootax import _checks as checks
+from shootax._kernels.base import AbstractKernel
+
+
+class GaussianKernel(AbstractKernel):
+    """$\\exp(-|x - y|^2 / 2s^2)$, with the width $s$ as `scale`."""
+
+    scale: float = eqx.field(static=True, default=1.0)
+
+    def __check_init__(self):
+        checks.positive_number(self.scale, "scale")
+
+    def __call__(self, x: Float[Array, " dim"], y: Float[Array, " dim"]) -> Float[Array, ""]:
+        return jnp.exp(-jnp.sum((x - y) ** 2) / (2 * self.scale**2))
+
+
+class LaplaceKernel(AbstractKernel):
+    """$\\exp(-|x - y| / s)$, with the width $s$ as `scale`.
+
+    Its derivative where $x = y$, which does not exist, is taken as zero.
+    """
+
+    scale: float = eqx.field(static=True, default=1.0)
+
+    def __check_init__(self):
+        checks.positive_number(self.scale, "scale")
+
+    def __call__(self, x: Float[Array, " dim"], y: Float[Array, " dim"]) -> Float[Array, ""]:
+        square = jnp.sum((x - y) ** 2)
+        # Both branches must be smooth for the derivatives, of any order, to stay finite.
+        apart = square > 0
+        distance = jnp.where(apart, jnp.sqrt(jnp.where(apart, square, 1.0)), 0.0)
+        return jnp.exp(-distance / self.scale)
+
+
+class InverseMultiquadric(AbstractKernel):
+    """$(1 + |x - y|^2 / s^2)^{-1/2}$, with the width $s$ as `scale`."""
+
+    scale: float = eqx.field(static=True, default=1.0)
+
+    def __check_init__(self):
+        checks.positive_number(self.scale, "scale")
+
+    def __call__(self, x: Float[Array, " dim"], y: Float[Array, " dim"]) -> Float[Array, ""]:
+        return (1 + jnp.sum((x - y) ** 2) / self.scale**2) ** -0.5

@@ -1,0 +1,139 @@
+"""What a maximiser of the Hamiltonian does."""
+
+import abc
+from typing import NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float, Int, PyTree
+
+from shootax._fields import AbstractField
+from shootax._penalties import Penalty
+
+
+class Maximum(NamedTuple):
+    """What a maximiser found.
+
+    `theta` are the weights; `residual` is the largest entry of $∂H/∂θ$ there, relative to the size of
+    θ; `converged` says whether that is within the tolerance, and `unbounded`, where it was looked
+    into, whether H has no maximum at all. Where several starts were tried, `start` is the number of the
+    one that was taken for each neuron, and `maxima` the number of local maxima of different height
+    that all of them arrived at.
+    """
+
+    theta: PyTree[Array]
+    converged: Bool[Array, ""]
+    residual: Float[Array, ""]
+    iterations: Int[Array, ""]
+    unbounded: Bool[Array, ""] | bool = False
+    start: Int[Array, " width"] | None = None
+    maxima: Int[Array, ""] | None = None
+
+
+class Survey(NamedTuple):
+    """A first guess of θ*, and, where several starts were tried, which was taken and how many local
+    maxima there are, as in [`shootax.maximisers.Maximum`][]."""
+
+    theta: PyTree[Array]
+    start: Int[Array, " width"] | None = None
+    maxima: Int[Array, ""] | None = None
+
+
+class AbstractMaximiser(eqx.Module):
+    """A way to find $θ^* ∈ \\arg\\max_θ H(q, p, θ)$."""
+
+    @property
+    @abc.abstractmethod
+    def conserves(self) -> bool:
+        """Whether the penalty $R(θ^*)$ is constant along the flow, as it is where H is a quadratic
+        function of θ without a drift: then $\\mathcal H = R(θ^*)$."""
+
+    @abc.abstractmethod
+    def __call__(
+        self,
+        field: AbstractField,
+        penalty: Penalty,
+        q: PyTree[Array],
+        p: PyTree[Array],
+        guess: PyTree[Array] | None,
+    ) -> Maximum:
+        """The maximum, looked for from `guess` on. A training gradient goes through `theta`."""
+
+
+class AbstractIterative(AbstractMaximiser):
+    """A maximiser that needs a guess, and is the faster the better that is.
+
+    There may be many local maxima, and for odd activations θ = 0 is a saddle point; the search
+    therefore starts, at $t = 0$, from weights drawn once from a fixed `seed`.
+    """
+
+    spread: eqx.AbstractVar[float]
+    seed: eqx.AbstractVar[int]
+
+    @property
+    def conserves(self) -> bool:
+        return False
+
+    @property
+    def smooth(self) -> bool:
+        """Whether $∂H/∂θ = 0$ at θ*. If not, as at a corner, Hamilton's equations are those of the
+        reduced Hamiltonian, whose derivatives are not the partial ones of H."""
+        return True
+
+    def follow(
+        self,
+        field: AbstractField,
+        penalty: Penalty,
+        q: PyTree[Array],
+        p: PyTree[Array],
+        theta: PyTree[Array],
+    ) -> PyTree[Array]:
+        """θ* again, from itself: for its derivatives along the path of the particles."""
+        return self(field, penalty, q, p, theta).theta
+
+    @abc.abstractmethod
+    def search(
+        self, field: AbstractField, penalty: Penalty, q: PyTree[Array], p: PyTree[Array]
+    ) -> PyTree[Array]:
+        """A first guess of θ*, without one to start from and without a gradient."""
+
+    def survey(
+        self, field: AbstractField, penalty: Penalty, q: PyTree[Array], p: PyTree[Array]
+    ) -> Survey:
+        """The same, with what is known about the other maxima."""
+        return Survey(self.search(field, penalty, q, p))
+
+    def draw(self, field: AbstractField, dtype: jnp.dtype) -> PyTree[Array]:
+        """The weights that a search starts from."""
+        leaves, tree = jax.tree.flatten(field.theta)
+        keys = jax.random.split(jax.random.key(self.seed), len(leaves))
+        drawn = [
+            self.spread * jax.random.normal(key, leaf.shape, dtype)
+            for key, leaf in zip(keys, leaves, strict=True)
+        ]
+        return jax.tree.unflatten(tree, drawn)
+
+
+def precision(q: PyTree[Array]) -> jnp.dtype:
+    """The number format that the particles are in."""
+    return jnp.result_type(*jax.tree.leaves(q))
+
+
+def largest(tree: PyTree[Array]) -> Float[Array, ""]:
+    """The largest entry of a tree, in absolute value."""
+    peaks = [jnp.max(jnp.abs(leaf), initial=0.0) for leaf in jax.tree.leaves(tree)]
+    return jnp.max(jnp.stack(peaks))
+
+
+def default_tolerance(tolerance: float | None, q: PyTree[Array]) -> float:
+    """The tolerance asked for, or about what the number format of the particles allows."""
+    if tolerance is not None:
+        return tolerance
+    return 10 * float(jnp.finfo(precision(q)).eps) ** 0.7
+
+
+def reachable(tolerance: float, q: PyTree[Array]) -> float:
+    """A tolerance, or what is as good: where H is flat to rounding, iterations stall above a tight
+    one."""
+    return max(tolerance, 10 * float(jnp.finfo(precision(q)).eps) ** 0.5)

@@ -1,0 +1,175 @@
+"""Numbers that describe a model. Each is a function of the model, computed when asked for."""
+
+from collections.abc import Callable
+from typing import Any, Literal
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+from shootax import _checks as checks
+from shootax._chain import ParticleChain
+from shootax._controls import Particles, Quadrature
+from shootax._fields import AbstractField
+from shootax._fields.base import size
+from shootax._flow import along
+from shootax._hamiltonian import hamiltonian
+from shootax._net import Net
+from shootax._penalties import Penalty
+from shootax._systems import AbstractSystem, State, TimePoint
+
+
+def nets(model: Any) -> list[Net]:
+    """All the nets inside a model, those that get their particles from others included."""
+    leaves = jax.tree.leaves(model, is_leaf=lambda leaf: isinstance(leaf, Net | ParticleChain))
+    found = []
+    for leaf in leaves:
+        if isinstance(leaf, Net | ParticleChain):
+            found.extend(leaf.resolved() if isinstance(leaf, ParticleChain) else (leaf,))
+    return found
+
+
+_ARRAYS = (jax.Array, jax.ShapeDtypeStruct)
+
+
+def count(model: Any) -> int:
+    """The number of trainable scalars. The model may be one of shapes, as `jax.eval_shape` makes."""
+    arrays = [leaf for leaf in jax.tree.leaves(model) if isinstance(leaf, _ARRAYS)]
+    return sum(leaf.size for leaf in arrays if jnp.issubdtype(leaf.dtype, jnp.inexact))
+
+
+def penalty(model: Any) -> Float[Array, ""]:
+    """$∫_0^T R(θ(t))\\, dt$, summed over all nets inside `model`.
+
+    It is exact for the paper's four formulations: $T·R(θ)$ for constant weights,
+    $T·R(θ(0))$ for particles, whose flow conserves $R(θ)$, and $Σ_b Δt\\,R(θ_b)$ for blocks. In
+    discrete time ([`shootax.SymplecticEuler`][]) it is the sum $Σ_k h\\,R(θ_k)$ over the layers.
+
+    Where the particles of a model blow up on the way the penalty is NaN. Finding out takes one
+    integration of the particles. Inside `jit` or `grad`, as in training, only the formula is evaluated.
+    """
+    costs = [_cost(net) for net in nets(model)]
+    if not costs:
+        raise ValueError("The model has no Net in it, so there is no penalty.")
+    return jnp.sum(jnp.stack(costs))
+
+
+def _cost(net: Net) -> Float[Array, ""]:
+    """The penalty of one net, NaN if its particles do not arrive."""
+    control = net.control
+    cost = control.cost(net.field, net.integrator)
+    known = all(map(checks.is_concrete, jax.tree.leaves(net)))
+    if not known or not isinstance(control, Particles) or not control.maximiser.conserves:
+        return cost
+    end = Quadrature.at(np.array([control.T]), np.ones(1)).moments
+    arrived = along(net.field, control, _is_finite, end, net.integrator)
+    return jnp.where(arrived[0], cost, jnp.nan)
+
+
+def _is_finite(system: AbstractSystem, moment: TimePoint, y: State) -> Array:
+    particles, _ = system.split(y)
+    return jnp.all(jnp.stack([jnp.isfinite(leaf).all() for leaf in jax.tree.leaves(particles)]))
+
+
+def break_even(field: AbstractField, layers: int) -> float:
+    """How many particles $K$ have as many parameters as `layers` layers of free weights: $LP/2S$.
+
+    Here $P$ is the size of θ and $S$ that of the state (App. freeparams). Fewer particles are a
+    saving, whatever the size of a layer.
+
+    !!! example
+
+        ```python
+        import shootax as sx
+
+        print(sx.break_even(sx.Affine(dim=20), layers=10))  # 105.0, which is L(d + 1)/2
+        ```
+    """
+    layers = checks.positive_integer(layers, "layers")
+    return layers * size(field.theta) / (2 * size(field.state))
+
+
+def _singular_values(matrix: Array) -> Array:
+    return jnp.linalg.svd(matrix.reshape(matrix.shape[0], -1), compute_uv=False)
+
+
+NORMS: dict[str, Callable[[Array], Array]] = {
+    "frobenius": lambda matrix: jnp.sum(matrix**2),
+    "nuclear": lambda matrix: jnp.sum(_singular_values(matrix)) ** 2,
+    "spectral": lambda matrix: _singular_values(matrix)[0] ** 2,
+}
+
+
+class _Log2Norm(eqx.Module):
+    """$\\log_2 Σ_k \\|θ_k\\|^2$ at one moment."""
+
+    norm: str = eqx.field(static=True)
+
+    def __call__(self, system: AbstractSystem, moment: TimePoint, y: State) -> Array:
+        matrices = [leaf for leaf in jax.tree.leaves(system.theta(moment, y)) if leaf.ndim >= 2]
+        return jnp.log2(jnp.sum(jnp.stack([NORMS[self.norm](matrix) for matrix in matrices])))
+
+
+class _Reduced(eqx.Module):
+    """$\\mathcal H(q, p)$ at one moment."""
+
+    penalty: Penalty
+
+    def __call__(self, system: AbstractSystem, moment: TimePoint, y: State) -> Array:
+        particles, _ = system.split(y)
+        assert particles is not None
+        theta = system.theta(moment, y)
+        return hamiltonian(system.field, self.penalty, particles.q, particles.p, theta)
+
+
+def _has_matrices(net: Net) -> bool:
+    return any(len(leaf.shape) >= 2 for leaf in jax.tree.leaves(net.field.theta))
+
+
+def complexity(
+    net: Net, norm: Literal["frobenius", "nuclear", "spectral"] = "frobenius"
+) -> Float[Array, ""]:
+    """$∫_0^T \\log_2 Σ_k \\|θ_k(t)\\|^2\\, dt$ over the weight matrices $θ_k$, without biases."""
+    rate = _Log2Norm(checks.one_of(norm, NORMS, "norm"))
+    if not _has_matrices(net):
+        raise ValueError(f"The θ of {type(net.field).__name__} has no matrices, so no complexity.")
+    rule = net.control.quadrature(net.integrator)
+    values = along(net.field, net.control, rate, rule.moments, net.integrator)
+    return jnp.sum(jnp.asarray(rule.weights, values.dtype) * values)
+
+
+def hamiltonian_path(net: Net) -> tuple[np.ndarray, Float[Array, " times"]]:
+    """Times and the Hamiltonian $\\mathcal H(q(t), p(t))$ along the depth of a net with particles."""
+    control = net.control
+    if not isinstance(control, Particles):
+        raise ValueError(
+            f"Only a net whose particles move has a Hamiltonian along its depth; this one has a "
+            f"{type(control).__name__} control."
+        )
+    moments = control.quadrature(net.integrator).moments
+    energy = _Reduced(control.penalty)
+    return moments.t, along(net.field, control, energy, moments, net.integrator)
+
+
+def hamiltonian_drift(net: Net) -> Float[Array, ""]:
+    """The largest relative change of the Hamiltonian along depth: zero but for the integrator."""
+    _, values = hamiltonian_path(net)
+    tiny = jnp.finfo(values.dtype).tiny  # no momenta, no drift
+    return jnp.max(jnp.abs(values - values[0])) / jnp.maximum(jnp.abs(values[0]), tiny)
+
+
+def summary(model: Net) -> dict[str, Any]:
+    """Parameters, penalty, complexity and, for particles that move, drift: all as plain numbers."""
+    moving = isinstance(model.control, Particles)
+
+    def measured(norm: Any) -> float | None:
+        return float(complexity(model, norm)) if _has_matrices(model) else None
+
+    return {
+        "parameters": count(model),
+        "penalty": float(penalty(model)),
+        **{f"complexity_log2_{norm}": measured(norm) for norm in NORMS},
+        "hamiltonian_drift": float(hamiltonian_drift(model)) if moving else None,
+    }

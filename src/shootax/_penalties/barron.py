@@ -1,0 +1,55 @@
+"""The Barron penalty of a single hidden layer."""
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from shootax import _checks as checks
+from shootax._penalties.base import AbstractPenalty
+
+
+class Barron(AbstractPenalty):
+    """$R(θ) = \\tfrac1{2d'} Σ_j \\|θ_1^j\\|_2^2\\, (\\|[θ_2]_j\\|_1 + |[b_2]_j|)^2$
+    (Eq. EqBarronNormNotOptimized), and $\\tfrac w2 |b_1|^2$ where the field has an outer bias.
+
+    Here $θ_1^j$ is what neuron $j$ of $d'$ neurons puts out, and $[θ_2]_j, [b_2]_j$ what it takes
+    in. The penalty is not smooth; with ReLU neither it nor the field changes when a neuron is
+    rescaled, $(θ_1^j, [θ_2]_j, [b_2]_j) → (θ_1^j/s, s[θ_2]_j, s[b_2]_j)$.
+
+    !!! example
+
+        ```python
+        import jax
+        import shootax as sx
+
+        field = sx.SingleHiddenLayer(dim=2, width=8, activation="relu")
+        control = sx.Particles.draw(field, 5, penalty=sx.Barron(), key=jax.random.key(0))
+        ```
+    """
+
+    bias: float = eqx.field(static=True, default=1.0)
+
+    def __check_init__(self):
+        """**Arguments:** `bias`, the weight $w$ of the outer bias $b_1$."""
+        checks.positive_number(self.bias, "bias")
+
+    def __call__(self, theta: dict[str, Array]) -> Float[Array, ""]:
+        outer = jnp.sum(theta["theta1"] ** 2, axis=0)
+        inner = intake(theta)
+        cost = 0.5 * jnp.mean(outer * inner**2)
+        return cost + 0.5 * self.bias * jnp.sum(theta["b1"] ** 2) if "b1" in theta else cost
+
+    def check(self, theta: dict[str, jax.ShapeDtypeStruct]) -> None:
+        """Raises unless θ is that of a single hidden layer."""
+        if not (isinstance(theta, dict) and {"theta1", "theta2", "b2"} <= set(theta)):
+            names = ", ".join(theta) if isinstance(theta, dict) else type(theta).__name__
+            raise ValueError(
+                "The Barron penalty is one of a single hidden layer, with weights theta1, theta2, "
+                f"b2; got a field with {names}. Use SingleHiddenLayer, or another penalty."
+            )
+
+
+def intake(theta: dict[str, Array]) -> Float[Array, " width"]:
+    """$\\|[θ_2]_j\\|_1 + |[b_2]_j|$ of each neuron."""
+    return jnp.sum(jnp.abs(theta["theta2"]), axis=1) + jnp.abs(theta["b2"])

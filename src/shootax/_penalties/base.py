@@ -1,0 +1,53 @@
+"""What the weights cost."""
+
+import abc
+
+import equinox as eqx
+from jaxtyping import Array, Float, PyTree
+
+from shootax._fields.base import AbstractField
+
+
+class AbstractPenalty(eqx.Module):
+    """A penalty $R(θ)$ on the weights at one time. A penalty of your own is this one method.
+
+    !!! example
+
+        ```python
+        import jax.numpy as jnp
+        import shootax as sx
+
+        class Quartic(sx.AbstractPenalty):
+            def __call__(self, theta):
+                return sum(jnp.sum(w**2) / 2 + jnp.sum(w**4) / 4 for w in theta.values())
+        ```
+    """
+
+    @abc.abstractmethod
+    def __call__(self, theta: PyTree[Array]) -> Float[Array, ""]:
+        """$R(θ)$."""
+
+
+class AbstractParticlePenalty(eqx.Module):
+    """A penalty $R(θ, q)$ that depends on the positions of the particles as well.
+
+    Its derivative in $q$ acts on the momenta: $\\dot p = -∂_q Σ_j ⟨p_j, f(q_j, θ)⟩ + ∂_q R$.
+    """
+
+    @abc.abstractmethod
+    def __call__(
+        self, theta: PyTree[Array], field: AbstractField, q: PyTree[Array]
+    ) -> Float[Array, ""]:
+        """$R(θ, q)$."""
+
+
+Penalty = AbstractPenalty | AbstractParticlePenalty
+
+
+def rate(
+    penalty: Penalty, field: AbstractField, q: PyTree[Array], theta: PyTree[Array]
+) -> Float[Array, ""]:
+    """What the weights cost at one time, whichever kind of penalty it is."""
+    if isinstance(penalty, AbstractParticlePenalty):
+        return penalty(theta, field, q)
+    return penalty(theta)

@@ -1,0 +1,75 @@
+"""Readouts: from a final state to an output. Each maps one state."""
+
+import abc
+
+import equinox as eqx
+import jax
+from jaxtyping import Array, Float, PRNGKeyArray
+
+from shootax import _checks as checks
+from shootax._fields import AbstractBlockField, AbstractConvField, AbstractField
+
+
+class AbstractReadout(eqx.Module):
+    """A map from one state to one output."""
+
+    @abc.abstractmethod
+    def __call__(self, z: Array) -> Array:
+        """The output for the state `z`."""
+
+
+class IdentityReadout(AbstractReadout):
+    """The whole state."""
+
+    def __call__(self, z: Array) -> Array:
+        return z
+
+
+class VisibleReadout(AbstractReadout):
+    """The visible part $x$ of the state."""
+
+    dim: int = eqx.field(static=True)
+
+    def __call__(self, z: Float[Array, " state"]) -> Float[Array, " dim"]:
+        return z[: self.dim]
+
+
+class LinearReadout(AbstractReadout):
+    """$W x + c$ on the visible part $x$ of the state."""
+
+    weight: Float[Array, "out dim"]
+    bias: Float[Array, " out"]
+
+    def __init__(self, dim: int, out: int, *, key: PRNGKeyArray):
+        """Both start uniform in $±1/\\sqrt{dim}$."""
+        bound = dim**-0.5
+        weight_key, bias_key = jax.random.split(key)
+        out = checks.positive_integer(out, "out")
+        self.weight = jax.random.uniform(weight_key, (out, dim), minval=-bound, maxval=bound)
+        self.bias = jax.random.uniform(bias_key, (out,), minval=-bound, maxval=bound)
+
+    def __call__(self, z: Float[Array, " state"]) -> Float[Array, " out"]:
+        return self.weight @ z[: self.weight.shape[1]] + self.bias
+
+
+READOUTS = ("x", "identity")
+
+
+def make_readout(readout, field: AbstractField, key: PRNGKeyArray):
+    """A readout by name, or by the number of outputs of a linear one; a module is kept."""
+    visible = isinstance(field, AbstractBlockField | AbstractConvField) and field.hidden > 0
+    if readout is None:
+        readout = "x" if visible else "identity"
+    if isinstance(readout, int):
+        state = field.state
+        if not isinstance(state, jax.ShapeDtypeStruct) or len(state.shape) != 1:
+            raise ValueError(
+                f"A linear readout needs a field whose state is one vector, got "
+                f"{type(field).__name__}. Give a module of your own."
+            )
+        dim = field.dim if isinstance(field, AbstractBlockField) else state.shape[0]
+        return LinearReadout(dim, readout, key=key)
+    if isinstance(readout, str):
+        checks.one_of(readout, READOUTS, "readout")
+        return VisibleReadout(field.dim) if readout == "x" and visible else IdentityReadout()  # pyright: ignore
+    return readout

@@ -1,0 +1,156 @@
+"""Models in files: safetensors for the arrays, JSON in its header for everything else.
+
+A model is written as a tree of class names and fields. The names are those of a registry and have
+nothing to do with where the classes are, so files outlive the code that wrote them. Reading one makes
+objects of the classes in the registry, and of those the caller hands over, and of nothing else; no
+code is ever unpickled or imported.
+"""
+
+import json
+import os
+import pathlib
+import warnings
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+
+from shootax._errors import FileFormatError
+from shootax._storage import container
+from shootax._storage.encoding import Decoder, Encoder
+from shootax._storage.registry import Names
+from shootax._storage.registry import register as register
+
+FORMAT = 2
+OF_THE_FILE = ("version", "checksum")
+"""Entries that `load_record` adds to a record."""
+
+
+def save(path: str | os.PathLike, model: Any, *, record: Mapping[str, Any] | None = None) -> None:
+    """Writes a model to one file, whole or not at all.
+
+    The file holds a checksum of everything in it. Weights that are not finite give a warning.
+
+    **Arguments:**
+
+    - `path`: where to; the usual ending is `.safetensors`.
+    - `model`: a [`shootax.Net`][] or any `equinox.Module` made of them.
+    - `record`: anything JSON can hold, kept beside the model: how it was trained, for instance. The
+        entries `version` and `checksum` are the file's own and are not kept.
+    """
+    import shootax
+
+    container.check_place(path)
+    kept = {name: value for name, value in dict(record or {}).items() if name not in OF_THE_FILE}
+    encoder = Encoder()
+    try:
+        header = {
+            "program": "shootax",
+            "format": str(FORMAT),
+            "version": shootax.__version__,
+            "model": json.dumps(encoder(model)),
+            "record": _record_text(kept),
+        }
+    except RecursionError as error:
+        raise FileFormatError("The model is nested too deeply to be written to a file.") from error
+    _warn_if_not_finite("The model", encoder.tensors)
+    container.write(path, header, encoder.tensors)
+
+
+def load(path: str | os.PathLike, *, known: Iterable[Any] = ()) -> Any:
+    """Reads a model written by [`shootax.save`][].
+
+    Arrays have the dtype of the file, whatever precision JAX is set to; only where JAX is set to hold
+    no double precision, such arrays are rounded, with a warning.
+
+    **Arguments:**
+
+    - `path`: the file.
+    - `known`: classes and functions of your own, or of other libraries, that the model is made of,
+        as in `load(path, known=[MyField])`. Classes named by [`shootax.register`][], the layers of
+        `equinox.nn` and the activations of `jax.nn` need not be given.
+    """
+    contents = _read(path)
+    decoder = Decoder(contents.tensors, Names(known), int(contents.header["format"]))
+    try:
+        model = decoder(container.parse_json(contents.header["model"]))
+    except FileFormatError as error:
+        raise FileFormatError(
+            f"{path}, written by shootax {contents.header['version']}, cannot be loaded: {error}."
+        ) from error
+    except RecursionError as error:
+        raise FileFormatError(f"{path} is damaged: its model is nested too deeply.") from error
+    if decoder.rounded:
+        warnings.warn(
+            f"{path} holds double precision, which JAX is set to round to single. Set "
+            "jax.config.update('jax_enable_x64', True) before loading to keep it.",
+            stacklevel=2,
+        )
+    _warn_if_not_finite(f"{path}", contents.tensors)
+    return model
+
+
+def load_record(path: str | os.PathLike) -> dict[str, Any]:
+    """The record written beside a model, with the version of the library that wrote it and the
+    checksum of the file (`None` for files of the first format)."""
+    contents = _read(path)
+    try:
+        record = container.parse_json(contents.header["record"])
+    except FileFormatError as error:
+        raise FileFormatError(f"The record in {path} cannot be read: {error}.") from error
+    if not isinstance(record, dict):
+        raise FileFormatError(
+            f"The record in {path} is a {type(record).__name__}, not a dictionary."
+        )
+    own = {"version": contents.header["version"], "checksum": contents.checksum}
+    return {**own, **{name: v for name, v in record.items() if name not in own}}
+
+
+def _read(path: str | os.PathLike) -> container.Contents:
+    if not pathlib.Path(path).is_file():
+        what = "is a folder, not a model file" if pathlib.Path(path).is_dir() else "does not exist"
+        raise FileFormatError(f"There is no model file {path}: it {what}.")
+    try:
+        contents = container.read(path)
+    except FileFormatError as error:
+        raise FileFormatError(
+            f"{path} is not a model file, or it is cut short or damaged ({error}). Expected a "
+            "safetensors file written by shootax.save."
+        ) from error
+    header = contents.header
+    if header.get("program") != "shootax":
+        raise FileFormatError(
+            f"{path} is a safetensors file of another program. Expected one written by shootax.save."
+        )
+    if not {"format", "version", "model", "record"} <= header.keys():
+        raise FileFormatError(f"{path} is damaged: its header has only {sorted(header)}.")
+    if header["format"] not in map(str, range(1, FORMAT + 1)):
+        raise FileFormatError(
+            f"{path} has format {header['format']}, written by shootax {header['version']}; this "
+            f"version reads up to format {FORMAT}. Upgrade shootax."
+        )
+    if contents.checksum is None and header["format"] != "1":
+        raise FileFormatError(f"{path} is damaged: its checksum is missing.")
+    return contents
+
+
+def _record_text(record: dict[str, Any]) -> str:
+    try:
+        return json.dumps(record)
+    except (TypeError, ValueError) as error:
+        raise FileFormatError(
+            f"The record cannot be written as JSON ({error}). Use text, numbers, lists and "
+            "dictionaries."
+        ) from error
+
+
+def _warn_if_not_finite(what: str, tensors: Mapping[str, np.ndarray]) -> None:
+    inexact = {n: t for n, t in tensors.items() if jnp.issubdtype(t.dtype, jnp.inexact)}
+    bad = [name or "the top" for name, t in inexact.items() if not np.all(np.isfinite(t))]
+    if bad:
+        shown = ", ".join(bad[:5]) + (", …" if len(bad) > 5 else "")
+        warnings.warn(
+            f"{what} has weights that are NaN or infinite: {shown}. Its outputs may be so, too.",
+            stacklevel=3,
+        )

@@ -1,0 +1,239 @@
+"""The names of classes and functions in files. They never change; what they stand for may move.
+
+This is the only file to edit when a class is renamed or moved (the right-hand side of `classes`),
+gains a field without a default (`FIELD_DEFAULTS`), or has a field renamed (`RENAMED_FIELDS`).
+"""
+
+import functools
+import inspect
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, TypeVar
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+
+from shootax._storage.format1 import EQUINOX, FORMAT_1
+
+T = TypeVar("T", bound=type)
+
+FIELD_DEFAULTS: dict[str, dict[str, Any]] = {
+    # Fields of Equinox that came after the first files.
+    "equinox.nn.MLP": {"scan": False},
+}
+"""Values of fields that a file does not have, by the name of the class; before those of the class."""
+
+RENAMED_FIELDS: dict[str, dict[str, str]] = {
+    "Quadratic": {"weights": "strengths"},
+    "Stagewise": {"weights": "quadrature_weights"},
+}
+"""Old names of fields and their new ones, by the name of the class. Used where the class has no field
+of the old name."""
+
+
+@functools.cache
+def classes() -> dict[str, Any]:
+    """The classes of this library and of Equinox by their names in files."""
+    import shootax as sx  # not at the top: the package itself imports this file
+
+    plain = {
+        "Net": sx.Net,
+        "Chain": sx.Chain,
+        "Fit": sx.Fit,
+        # Controls and particles
+        "Basis": sx.Basis,
+        "FrozenParticles": sx.FrozenParticles,
+        "FunctionControl": sx.FunctionControl,
+        "Particles": sx.Particles,
+        "Piecewise": sx.Piecewise,
+        "Stagewise": sx.Stagewise,
+        "Static": sx.Static,
+        "Ensemble": sx.Ensemble,
+        "FromData": sx.FromData,
+        "Gaussian": sx.Gaussian,
+        "Uniform": sx.Uniform,
+        # Fields
+        "Affine": sx.Affine,
+        "BlockSparse": sx.BlockSparse,
+        "ConvAffine": sx.ConvAffine,
+        "ConvUpDown": sx.ConvUpDown,
+        "DampedUpDown": sx.DampedUpDown,
+        "FunctionField": sx.FunctionField,
+        "GeneralUpDown": sx.GeneralUpDown,
+        "Periodic": sx.Periodic,
+        "RKHS": sx.RKHS,
+        "SingleHiddenLayer": sx.SingleHiddenLayer,
+        "UpDown": sx.UpDown,
+        # Penalties
+        "Barron": sx.Barron,
+        "Quadratic": sx.Quadratic,
+        "RKHSNorm": sx.RKHSNorm,
+        "Transport": sx.Transport,
+        # Integrators and their gradients
+        "Dopri5": sx.Dopri5,
+        "Euler": sx.Euler,
+        "Heun": sx.Heun,
+        "ImplicitMidpoint": sx.ImplicitMidpoint,
+        "RK4": sx.RK4,
+        "SymplecticEuler": sx.SymplecticEuler,
+        "Tsit5": sx.Tsit5,
+        "Checkpointed": sx.Checkpointed,
+        "Direct": sx.Direct,
+        "Reversed": sx.Reversed,
+        # Training
+        "Constant": sx.Constant,
+        "Cosine": sx.Cosine,
+        "Plateau": sx.Plateau,
+        "FrameRequest": sx.nn.FrameRequest,
+        "Masked": sx.nn.Masked,
+        "MaskedFrames": sx.data.MaskedFrames,
+    }
+    kernels = {
+        "GaussianKernel": sx.kernels.GaussianKernel,
+        "InverseMultiquadric": sx.kernels.InverseMultiquadric,
+        "LaplaceKernel": sx.kernels.LaplaceKernel,
+        "SumKernel": sx.kernels.SumKernel,
+    }
+    maximisers = {
+        "ClosedForm": sx.maximisers.ClosedForm,
+        "LinearSolve": sx.maximisers.LinearSolve,
+        "Newton": sx.maximisers.Newton,
+        "PerNeuron": sx.maximisers.PerNeuron,
+        "QuasiNewton": sx.maximisers.QuasiNewton,
+        "Representer": sx.maximisers.Representer,
+        "Unrolled": sx.maximisers.Unrolled,
+        "VertexSearch": sx.maximisers.VertexSearch,
+    }
+    nn = {
+        "AffineLift": sx.nn.AffineLift,
+        "ChannelLift": sx.nn.ChannelLift,
+        "Classifier": sx.nn.Classifier,
+        "ConstantLift": sx.nn.ConstantLift,
+        "Downsample": sx.nn.Downsample,
+        "IdentityLift": sx.nn.IdentityLift,
+        "IdentityReadout": sx.nn.IdentityReadout,
+        "ImageDecoder": sx.nn.ImageDecoder,
+        "ImageEncoder": sx.nn.ImageEncoder,
+        "LatentModel": sx.nn.LatentModel,
+        "LayerNorm": sx.nn.LayerNorm,
+        "LinearLift": sx.nn.LinearLift,
+        "LinearReadout": sx.nn.LinearReadout,
+        "MLP": sx.nn.MLP,
+        "MLPLift": sx.nn.MLPLift,
+        "ParticleChain": sx.nn.ParticleChain,
+        "Transition": sx.nn.Transition,
+        "Upsample": sx.nn.Upsample,
+        "VisibleReadout": sx.nn.VisibleReadout,
+        "ZeroLift": sx.nn.ZeroLift,
+    }
+    others = {f"equinox.nn.{n}": getattr(eqx.nn, n) for part in EQUINOX.values() for n in part}
+    groups = {"kernels": kernels, "maximisers": maximisers, "nn": nn}
+    grouped = {f"{g}.{n}": cls for g, members in groups.items() for n, cls in members.items()}
+    return {**plain, **grouped, **others}
+
+
+def _functions(prefix: str, module: Any, *names: str) -> dict[str, Callable[..., Any]]:
+    return {f"{prefix}.{name}": getattr(module, name) for name in names}
+
+
+FUNCTIONS: dict[str, Callable[..., Any]] = {
+    **_functions("jax.nn", jax.nn, "celu", "elu", "gelu", "glu", "hard_sigmoid", "hard_silu"),
+    **_functions("jax.nn", jax.nn, "hard_tanh", "leaky_relu", "log_sigmoid", "log_softmax", "mish"),
+    **_functions("jax.nn", jax.nn, "relu", "relu6", "selu", "sigmoid", "silu", "soft_sign"),
+    **_functions("jax.nn", jax.nn, "softmax", "softplus", "sparse_plus", "squareplus"),
+    **_functions("jax.numpy", jnp, "abs", "arctan", "cos", "exp", "log", "max", "mean", "sin"),
+    **_functions("jax.numpy", jnp, "sinh", "sqrt", "square", "tan", "tanh"),
+    **_functions("jax.lax", jax.lax, "abs", "add", "erf", "max", "min", "tanh"),
+    # What `equinox.nn.MLP` does after its last layer unless told otherwise.
+    "equinox.identity": inspect.signature(eqx.nn.MLP.__init__)
+    .parameters["final_activation"]
+    .default,
+}
+"""Functions that files name and `load` knows."""
+
+
+_registered: dict[str, type] = {}
+
+
+def register(
+    name: str,
+    *,
+    defaults: Mapping[str, Any] | None = None,
+    renamed: Mapping[str, str] | None = None,
+) -> Callable[[T], T]:
+    """Gives a class of yours a name in model files that outlives its module and its Python name.
+
+    [`shootax.load`][] then finds the class without `known`.
+
+    !!! example
+
+        ```python
+        import jax.numpy as jnp
+        import shootax as sx
+
+        @sx.register("my.Swirl")
+        class Swirl(sx.AbstractField):
+            state = sx.shape(2)
+            theta = {"turn": sx.shape()}
+
+            def __call__(self, z, theta):
+                return theta["turn"] * jnp.stack([-z[1], z[0]])
+        ```
+
+    **Arguments:**
+
+    - `name`: with a dot in it, as in `"my.Field"`. Do not change it once there are files.
+    - `defaults`: values of fields that older files do not have.
+    - `renamed`: old names of fields and their new ones.
+    """
+    if not isinstance(name, str) or "." not in name.strip("."):
+        raise ValueError(
+            f"The name of a class in files must have a dot in it, as in 'my.Field'; got {name!r}."
+        )
+
+    def add(cls: T) -> T:
+        if not isinstance(cls, type):
+            raise TypeError(f"register is for classes, got {cls!r}.")
+        other = _all().get(name)
+        again = name in _registered and qualified(other) == qualified(cls)  # a cell run twice
+        if other is not None and not again:
+            raise ValueError(f"The name {name!r} is already that of {qualified(other)}.")
+        _registered[name] = cls
+        FIELD_DEFAULTS[name] = dict(defaults or {})
+        RENAMED_FIELDS[name] = dict(renamed or {})
+        return cls
+
+    return add
+
+
+def qualified(item: Any) -> str:
+    """Where Python finds a class or function."""
+    name = getattr(item, "__qualname__", type(item).__qualname__)
+    return f"{getattr(item, '__module__', '')}.{name}"
+
+
+def _all() -> dict[str, Any]:
+    return {**classes(), **FUNCTIONS, **_registered}
+
+
+def name_of(item: Any) -> str | None:
+    """The name in files of a class or function, if it has one."""
+    return next((name for name, each in _all().items() if each is item), None)
+
+
+class Names:
+    """What the names in one file stand for.
+
+    Nothing is imported: a name is looked up among the classes and functions of the registry and
+    those that the caller hands over, and nowhere else.
+    """
+
+    def __init__(self, known: Iterable[Any] = ()):
+        self.stable = _all()
+        places = {qualified(item): item for item in self.stable.values()}
+        old = {place: self.stable[name] for place, name in FORMAT_1.items()}
+        self.places = {**places, **old, **{qualified(item): item for item in known}}
+
+    def find(self, name: str, *, by_place: bool) -> Any:
+        """The class or function of a name, or of a place where Python found it; `None` if unknown."""
+        return (self.places if by_place else self.stable).get(name)

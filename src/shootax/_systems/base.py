@@ -1,0 +1,78 @@
+"""The ordinary differential equation that an integrator sees.
+
+A system joins the particles, if there are any, with the rows of data that they carry along. It is
+made once for a flow, so whatever can be prepared outside the time loop is prepared there.
+"""
+
+import abc
+from typing import Any, NamedTuple
+
+import equinox as eqx
+from jaxtyping import Array, PyTree
+
+from shootax._fields import AbstractField
+from shootax._fields.batch import unpack
+
+
+class TimePoint(NamedTuple):
+    """When a right-hand side is evaluated.
+
+    `t` is the time; `inside` the same time moved a hair into the interior of the step, so that a
+    control that jumps at grid points shows each step only its own side; `step` and `stage` say
+    which evaluation of which step of a fixed grid it is (-1 when there is no such grid).
+    """
+
+    t: Any
+    inside: Any
+    step: Any
+    stage: Any
+
+
+class State(NamedTuple):
+    """What is integrated: positions of all rows, and momenta of the particles, if there are any."""
+
+    rows: PyTree[Array]
+    p: PyTree[Array]
+
+
+class ParticleState(NamedTuple):
+    """Positions and momenta of the particles at one time, and the θ they give where that is needed
+    as a guess for the next."""
+
+    q: PyTree[Array]
+    p: PyTree[Array]
+    guess: PyTree[Array] | None = None
+
+
+class AbstractSystem(eqx.Module):
+    """Particles and data, and how they move."""
+
+    field: eqx.AbstractVar[AbstractField]
+
+    @abc.abstractmethod
+    def jumps(self) -> tuple[float, ...]:
+        """The times, if any, at which θ jumps; an adaptive integrator stops there."""
+
+    @abc.abstractmethod
+    def start(self) -> ParticleState | None:
+        """The particles at $t = 0$."""
+
+    @abc.abstractmethod
+    def join(self, particles: ParticleState | None, z: PyTree[Array]) -> State:
+        """One state from particles and rows of data."""
+
+    @abc.abstractmethod
+    def split(self, y: State) -> tuple[ParticleState | None, PyTree[Array]]:
+        """A state, or its derivative, back into particles and rows of data."""
+
+    @abc.abstractmethod
+    def __call__(self, moment: TimePoint, y: State) -> State:
+        """The time derivative of a state."""
+
+    @abc.abstractmethod
+    def packed_theta(self, moment: TimePoint, y: State) -> PyTree[Array]:
+        """The weights θ(t) that act at a moment, in the layout of `shootax.fields.rows`."""
+
+    def theta(self, moment: TimePoint, y: State) -> PyTree[Array]:
+        """The weights θ(t) that act at a moment."""
+        return unpack(self.field, self.packed_theta(moment, y))

@@ -1,0 +1,107 @@
+"""Which form of the equations is the cheaper one."""
+
+from typing import Literal
+
+from shootax import _checks as checks
+from shootax._fields import AbstractBlockField, AbstractField
+from shootax._fields.base import size
+from shootax._fields.inference import InferredField, infer_layout
+from shootax._fields.programs import forward_differentiable
+from shootax._maximisers import AbstractIterative, AbstractMaximiser, ClosedForm
+from shootax._penalties import Penalty, Quadratic
+from shootax._systems.automatic import AutomaticSystem
+from shootax._systems.base import AbstractSystem, ParticleState
+from shootax._systems.dense import DenseSystem
+from shootax._systems.inferred import InferredSystem, block_penalty, vectors
+from shootax._systems.kernel import KernelSystem
+from shootax._systems.linear import LinearSystem
+from shootax._systems.warm_start import WarmStartSystem
+
+Form = Literal["auto", "dense", "kernel", "linear", "automatic"]
+FORMS = ("auto", "dense", "kernel", "linear", "automatic")
+
+
+def operations(field: AbstractBlockField, particles: int, rows: int) -> dict[str, int]:
+    """Multiplications and additions of one evaluation, in either form."""
+    layout = field.layout
+    sizes = {feature.name: layout.feature_size(feature) for feature in layout.features}
+    varying = {feature.name for feature in layout.features if feature.part is not None}
+    everyone = particles + rows
+    # Building Θ and the force are products with the particles, the velocity one with all rows.
+    dense = 2 * layout.state_size * sum(sizes.values()) * (2 * particles + everyone)
+    gram = sum(2 * everyone * particles * sizes[name] for name in varying)
+    velocity = 2 * everyone * particles * layout.state_size
+    force = 2 * particles**2 * (layout.state_size + sum(sizes[name] for name in varying))
+    return {"dense": dense, "kernel": gram + velocity + force}
+
+
+# In operations of a product, fitted to times of training steps (`python -m benchmarks --parts forms`):
+# the kernel form runs more and smaller steps than the dense one, and goes over its Gram matrices
+# element by element.
+KERNEL_OVERHEAD = 5_000
+GRAM_ELEMENT = 40
+
+
+def cheaper(field: AbstractBlockField, particles: int, rows: int) -> Literal["dense", "kernel"]:
+    """The form that is expected to take less time.
+
+    Its count is that of [`operations`][shootax.systems.operations], with what the kernel form needs
+    beside its products.
+    """
+    costs = operations(field, particles, rows)
+    gram = GRAM_ELEMENT * particles * (rows + 2 * particles)
+    return "dense" if costs["dense"] <= costs["kernel"] + gram + KERNEL_OVERHEAD else "kernel"
+
+
+def shooting_system(
+    field: AbstractField,
+    penalty: Penalty,
+    maximiser: AbstractMaximiser,
+    particles: ParticleState,
+    rows: int,
+    form: Form,
+) -> AbstractSystem:
+    """The equations of shooting in the form asked for; `"auto"` takes the cheapest."""
+    checks.one_of(form, FORMS, "form")
+    if isinstance(maximiser, AbstractIterative) and form in ("auto", "automatic"):
+        return WarmStartSystem(field, penalty, maximiser, particles)
+    closed = isinstance(maximiser, ClosedForm) and isinstance(penalty, Quadratic)
+    # The reverse passes of the other forms differentiate the field forwards.
+    if form == "automatic" or (form == "auto" and not (closed and forward_differentiable(field))):
+        return AutomaticSystem(field, penalty, maximiser, particles)
+    if not closed or not isinstance(penalty, Quadratic):
+        raise ValueError(
+            f"The {form} form needs a field linear in θ and a quadratic penalty, got "
+            f"{type(field).__name__} with {type(penalty).__name__}. Use form='automatic'."
+        )
+    if form == "linear":
+        return LinearSystem(field, penalty, maximiser, particles)
+    if isinstance(field, AbstractBlockField):
+        return _block_system(field, penalty, particles, rows, form)
+    inferred = infer_layout(field)
+    weights = None if inferred is None else block_penalty(inferred, penalty)
+    if inferred is not None and weights is not None and (form != "auto" or _pays(inferred, field)):
+        blocks = _block_system(inferred, weights, vectors(particles), rows, form)
+        return InferredSystem(field, penalty, maximiser, particles, blocks)
+    if form == "auto":
+        return LinearSystem(field, penalty, maximiser, particles)
+    raise ValueError(
+        f"The {form} form needs a field made of blocks, and {type(field).__name__} is not one, or "
+        "not in a way that layout inference recognises. Use form='linear'."
+    )
+
+
+def _block_system(
+    field: AbstractBlockField, penalty: Quadratic, particles: ParticleState, rows: int, form: Form
+) -> DenseSystem | KernelSystem:
+    if form == "auto":
+        form = cheaper(field, particles.q.shape[0], rows)
+    kind = DenseSystem if form == "dense" else KernelSystem
+    return kind(field, penalty, particles)
+
+
+def _pays(inferred: InferredField, field: AbstractField) -> bool:
+    """Whether the matrix Θ of an inferred layout is not mostly zeros."""
+    layout = inferred.layout
+    columns = sum(layout.feature_size(feature) for feature in layout.features)
+    return layout.state_size * columns <= 4 * size(field.theta)

@@ -1,0 +1,85 @@
+"""A user's field whose block layout was inferred: it moves as that block field does."""
+
+import math
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, PyTree
+
+from shootax._fields import AbstractField
+from shootax._fields.batch import pack
+from shootax._fields.inference import InferredField
+from shootax._maximisers import AbstractMaximiser
+from shootax._penalties import Quadratic, SPDMatrix
+from shootax._systems.base import AbstractSystem, ParticleState, State, TimePoint
+
+
+class InferredSystem(AbstractSystem):
+    """States as the user's field has them outside, one vector for each row inside.
+
+    Only the weights, where they are asked for, come from the field itself.
+    """
+
+    field: AbstractField
+    penalty: Quadratic
+    maximiser: AbstractMaximiser
+    particles: ParticleState
+    blocks: AbstractSystem
+
+    def jumps(self) -> tuple[float, ...]:
+        return ()
+
+    def start(self) -> ParticleState:
+        return self.particles
+
+    def join(self, particles: ParticleState, z: PyTree[Array]) -> State:
+        return self.blocks.join(vectors(particles), matrix(z))
+
+    def split(self, y: State) -> tuple[ParticleState, PyTree[Array]]:
+        particles, z = self.blocks.split(y)
+        assert particles is not None
+        q, p = (self._states(rows) for rows in particles[:2])
+        return ParticleState(q, p), self._states(z)
+
+    def __call__(self, moment: TimePoint, y: State) -> State:
+        return self.blocks(moment, y)
+
+    def packed_theta(self, moment: TimePoint, y: State) -> PyTree[Array]:
+        q, p, _ = self.split(y)[0]
+        return pack(self.field, self.maximiser(self.field, self.penalty, q, p, None).theta)
+
+    def _states(self, rows: Float[Array, "rows state"]) -> PyTree[Array]:
+        leaves, tree = jax.tree.flatten(self.field.state)
+        out, start = [], 0
+        for leaf in leaves:
+            columns = rows[:, start : start + leaf.size]
+            out.append(columns.reshape(len(rows), *leaf.shape))
+            start += leaf.size
+        return jax.tree.unflatten(tree, out)
+
+
+def matrix(states: PyTree[Array]) -> Float[Array, "rows state"]:
+    """States as rows of one matrix."""
+    leaves = jax.tree.leaves(states)
+    rows = [leaf.reshape(len(leaf), math.prod(leaf.shape[1:])) for leaf in leaves]
+    return rows[0] if len(rows) == 1 else jnp.concatenate(rows, axis=1)
+
+
+def vectors(particles: ParticleState) -> ParticleState:
+    """Particles whose states are vectors."""
+    return ParticleState(matrix(particles.q), matrix(particles.p))
+
+
+def block_penalty(inferred: InferredField, penalty: Quadratic) -> Quadratic | None:
+    """The penalty by blocks; `None` where a matrix weighs an entry of θ that the layout cuts up or
+    transposes. A block $cθ$ has the weight $w/c^2$."""
+    weights = {}
+    for block, entry, whole, scale in inferred.sources:
+        weight = penalty.weight(entry)
+        if not isinstance(weight, SPDMatrix):
+            weights[block] = weight / scale**2
+        elif whole:
+            weights[block] = weight if scale**2 == 1 else SPDMatrix(weight.values / scale**2, entry)
+        else:
+            return None
+    return Quadratic(weights)

@@ -1,0 +1,141 @@
+"""Any field linear in θ with a quadratic penalty: shooting, and its reverse pass, from `f` alone.
+
+With $P(q, p, θ) = Σ_j ⟨p_j, f(q_j, θ)⟩$ the equations are $θ = M^{-1} ∂_θ P$, $\\dot z = f(z, θ)$ for
+all rows and $\\dot p = -∂_q P$. For cotangents $\\bar v$ of the velocities and $\\bar w$ of the forces
+let
+
+$$L = Σ_i ⟨\\bar v_i, f(z_i, θ)⟩ - ∂_q P(q, p, θ)[\\bar w], \\qquad θ' = M^{-1} ∂_θ L.$$
+
+Then the cotangents of all that the equations depend on are the partial derivatives, at fixed θ and
+θ', of $L + ∂_θ P(q, p, θ)[θ']$. Nothing but θ is kept from the way forward, and there are as many
+products as in a reverse pass written by hand; differentiating the equations step by step has more.
+"""
+
+from typing import NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, PyTree
+
+from shootax._fields import AbstractField
+from shootax._fields.batch import pack, unpack, velocity
+from shootax._maximisers import AbstractMaximiser
+from shootax._penalties import Quadratic
+from shootax._systems.base import AbstractSystem, ParticleState, State, TimePoint
+
+
+class Apart(NamedTuple):
+    """Particles and data of different shapes, such as images of two sizes."""
+
+    q: PyTree[Array]
+    z: PyTree[Array]
+
+
+class LinearSystem(AbstractSystem):
+    """Hamilton's equations of a field linear in θ, by differentiating it."""
+
+    field: AbstractField
+    penalty: Quadratic
+    maximiser: AbstractMaximiser
+    particles: ParticleState
+
+    def jumps(self) -> tuple[float, ...]:
+        return ()
+
+    def start(self) -> ParticleState:
+        return self.particles
+
+    def join(self, particles: ParticleState, z: PyTree[Array]) -> State:
+        shapes = [[leaf.shape[1:] for leaf in jax.tree.leaves(rows)] for rows in (particles.q, z)]
+        if shapes[0] != shapes[1]:
+            return State(Apart(particles.q, z), particles.p)
+        rows = jax.tree.map(lambda a, b: jnp.concatenate([a, b]), particles.q, z)
+        return State(rows, particles.p)
+
+    def split(self, y: State) -> tuple[ParticleState, PyTree[Array]]:
+        q, z = _apart(y.rows, y.p)
+        return ParticleState(q, y.p), z
+
+    def __call__(self, moment: TimePoint, y: State) -> State:
+        return linear_equations((self.field, y), self.penalty, self.maximiser)
+
+    def packed_theta(self, moment: TimePoint, y: State) -> PyTree[Array]:
+        return _theta(self.field, y, self.penalty, self.maximiser)
+
+
+def _apart(rows: PyTree[Array], p: PyTree[Array]) -> Apart:
+    if isinstance(rows, Apart):
+        return rows
+    count = jax.tree.leaves(p)[0].shape[0]
+    return Apart(
+        jax.tree.map(lambda leaf: leaf[:count], rows), jax.tree.map(lambda leaf: leaf[count:], rows)
+    )
+
+
+def _velocity(field: AbstractField, rows: PyTree[Array], theta: PyTree[Array]) -> PyTree[Array]:
+    if isinstance(rows, Apart):
+        return Apart(velocity(field, rows.q, theta), velocity(field, rows.z, theta))
+    return velocity(field, rows, theta)
+
+
+def _pairing(
+    field: AbstractField, rows: PyTree[Array], weights: PyTree[Array], theta: PyTree[Array]
+) -> Float[Array, ""]:
+    """$Σ_i ⟨w_i, f(z_i, θ)⟩$."""
+    products = jax.tree.map(lambda a, b: jnp.sum(a * b), weights, _velocity(field, rows, theta))
+    return jax.tree.reduce(jnp.add, products)
+
+
+def _theta(
+    field: AbstractField, y: State, penalty: Quadratic, maximiser: AbstractMaximiser
+) -> PyTree[Array]:
+    return pack(field, maximiser(field, penalty, _apart(y.rows, y.p).q, y.p, None).theta)
+
+
+def _divide(field: AbstractField, penalty: Quadratic, gradient: PyTree[Array]) -> PyTree[Array]:
+    """$M^{-1} g$, packed."""
+    return pack(field, penalty.solve(unpack(field, gradient)))
+
+
+def _forward(
+    field: AbstractField, y: State, penalty: Quadratic, maximiser: AbstractMaximiser
+) -> tuple[State, PyTree[Array]]:
+    theta = _theta(field, y, penalty, maximiser)
+    q = _apart(y.rows, y.p).q
+    force = jax.grad(_pairing, argnums=1)(field, q, y.p, theta)
+    return State(_velocity(field, y.rows, theta), jax.tree.map(jnp.negative, force)), theta
+
+
+@eqx.filter_custom_vjp
+def linear_equations(
+    given: tuple[AbstractField, State], penalty: Quadratic, maximiser: AbstractMaximiser
+) -> State:
+    """Velocities of all rows and forces on the particles."""
+    field, y = given
+    return _forward(field, y, penalty, maximiser)[0]
+
+
+@linear_equations.def_fwd
+def _(perturbed, given, penalty, maximiser):
+    field, y = given
+    return _forward(field, y, penalty, maximiser)
+
+
+@linear_equations.def_bwd
+def _(theta, bars, perturbed, given, penalty, maximiser):
+    arrays, static = eqx.partition(given, eqx.is_inexact_array)
+
+    def lagrangian(arrays: PyTree, theta: PyTree) -> Float[Array, ""]:
+        field, y = eqx.combine(arrays, static)
+        q = _apart(y.rows, y.p).q
+        along = jax.jvp(lambda q: _pairing(field, q, y.p, theta), (q,), (bars.p,))[1]
+        return _pairing(field, y.rows, bars.rows, theta) - along
+
+    def correction(arrays: PyTree) -> Float[Array, ""]:
+        field, y = eqx.combine(arrays, static)
+        q = _apart(y.rows, y.p).q
+        return jax.jvp(lambda t: _pairing(field, q, y.p, t), (theta,), (turned,))[1]
+
+    turned = _divide(given[0], penalty, jax.grad(lagrangian, argnums=1)(arrays, theta))
+    return jax.grad(lambda arrays: lagrangian(arrays, theta) + correction(arrays))(arrays)

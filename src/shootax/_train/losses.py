@@ -1,0 +1,30 @@
+"""Losses of one sample: `loss(prediction, target)`."""
+
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from shootax import _checks as checks
+
+Loss = Callable[[Any, Any], Float[Array, ""]]
+
+
+def squared_error(prediction: Array, target: Array) -> Float[Array, ""]:
+    """The mean squared error."""
+    return jnp.mean((prediction - target) ** 2)
+
+
+def cross_entropy(logits: Float[Array, " classes"], label: Array) -> Float[Array, ""]:
+    """The cross-entropy of a class, given by its number, under logits."""
+    return -jax.nn.log_softmax(logits)[label.astype(int)]
+
+
+LOSSES: dict[str, Loss] = {"mse": squared_error, "cross_entropy": cross_entropy}
+
+
+def loss_function(loss: str | Loss) -> Loss:
+    """The loss called `loss`; a function is returned as it is."""
+    return loss if callable(loss) else LOSSES[checks.one_of(loss, LOSSES, "loss")]

@@ -1,0 +1,113 @@
+"""Learning rates over time, as factors of the rate given to `fit`."""
+
+import abc
+from typing import Any, NamedTuple
+
+import equinox as eqx
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from shootax import _checks as checks
+
+
+class AbstractSchedule(eqx.Module):
+    """A learning-rate schedule: a state, a factor for each step, a look at each epoch's loss."""
+
+    @abc.abstractmethod
+    def init(self) -> Any:
+        """The state before training."""
+
+    @abc.abstractmethod
+    def factor(self, state: Any, progress: Float[Array, ""]) -> Float[Array, ""]:
+        """What the learning rate is multiplied by, a fraction `progress` into the training."""
+
+    @abc.abstractmethod
+    def observe(self, state: Any, loss: Float[Array, ""]) -> Any:
+        """The state after an epoch with this mean loss."""
+
+
+class Constant(AbstractSchedule):
+    """The rate as it was given."""
+
+    def init(self) -> None:
+        return None
+
+    def factor(self, state: None, progress: Float[Array, ""]) -> Float[Array, ""]:
+        return jnp.ones_like(progress)
+
+    def observe(self, state: None, loss: Float[Array, ""]) -> None:
+        return None
+
+
+class Cosine(AbstractSchedule):
+    """A rise over the fraction `warmup` of the training, then half a cosine down to `floor`."""
+
+    warmup: float = eqx.field(static=True, default=0.0)
+    floor: float = eqx.field(static=True, default=0.0)
+
+    def __check_init__(self):
+        if not 0 <= self.warmup < 1 or not 0 <= self.floor <= 1:
+            raise ValueError(
+                f"Cosine needs 0 ≤ warmup < 1 and 0 ≤ floor ≤ 1, got {self.warmup}, {self.floor}."
+            )
+
+    def init(self) -> None:
+        return None
+
+    def factor(self, state: None, progress: Float[Array, ""]) -> Float[Array, ""]:
+        rise = (progress + 1e-3) / (self.warmup + 1e-3)
+        fall = jnp.clip((progress - self.warmup) / (1 - self.warmup), 0, 1)
+        cosine = self.floor + (1 - self.floor) * 0.5 * (1 + jnp.cos(jnp.pi * fall))
+        return jnp.where(progress < self.warmup, rise, cosine)
+
+    def observe(self, state: None, loss: Float[Array, ""]) -> None:
+        return None
+
+
+class PlateauState(NamedTuple):
+    factor: Array
+    best: Array
+    waited: Array
+    epoch: Array
+
+
+class Plateau(AbstractSchedule):
+    """Multiply the rate by `drop` when the loss has not improved for more than `patience` looks.
+
+    The defaults, but for the drop of the paper, are those of PyTorch's `ReduceLROnPlateau`: an
+    improvement is one by more than the fraction `threshold`. There is a look at the loss after the
+    first epoch and after `every` further ones.
+    """
+
+    drop: float = eqx.field(static=True, default=0.5)
+    patience: int = eqx.field(static=True, default=10)
+    threshold: float = eqx.field(static=True, default=1e-4)
+    floor: float = eqx.field(static=True, default=0.0)
+    every: int = eqx.field(static=True, default=1)
+
+    def __check_init__(self):
+        if not 0 < self.drop < 1:
+            raise ValueError(f"Plateau needs 0 < drop < 1, got {self.drop}.")
+        checks.positive_integer(self.patience, "patience")
+        checks.positive_integer(self.every, "every")
+
+    def init(self) -> PlateauState:
+        zero = jnp.zeros((), int)
+        return PlateauState(jnp.ones(()), jnp.full((), jnp.inf), zero, zero)
+
+    def factor(self, state: PlateauState, progress: Float[Array, ""]) -> Float[Array, ""]:
+        return state.factor.astype(progress.dtype)
+
+    def observe(self, state: PlateauState, loss: Float[Array, ""]) -> PlateauState:
+        loss = loss.astype(state.best.dtype)
+        better = loss < state.best * (1 - self.threshold)
+        waited = jnp.where(better, 0, state.waited + 1)
+        late = waited > self.patience
+        factor = jnp.where(late, jnp.maximum(self.drop * state.factor, self.floor), state.factor)
+        best, waited = jnp.where(better, loss, state.best), jnp.where(late, 0, waited)
+        looked = PlateauState(factor, best, waited, state.epoch + 1)
+        if self.every == 1:
+            return looked
+        look = state.epoch % self.every == 0
+        passed = state._replace(epoch=state.epoch + 1)
+        return PlateauState(*(jnp.where(look, *pair) for pair in zip(looked, passed, strict=True)))

@@ -1,0 +1,146 @@
+"""Balls that bounce in a box: simulated and drawn."""
+
+import functools
+from typing import NamedTuple
+
+import numpy as np
+from jaxtyping import Float
+
+from shootax import _checks as checks
+from shootax.data._sequences import Sequences
+
+BOX, RADIUS, BALLS = 10.0, 1.2, 3
+SPEED = 0.5
+"""The norm of the velocities of all balls together; a collision leaves it as it is."""
+SUBSTEPS = 2
+DRAWN, PIXELS = 32, 28
+
+
+class Paths(NamedTuple):
+    """Positions and velocities of the balls at every frame."""
+
+    x: Float[np.ndarray, "n time balls 2"]
+    v: Float[np.ndarray, "n time balls 2"]
+
+
+def bouncing_balls(sequences: int, *, frames: int = 20, seed: int = 0) -> Sequences:
+    """Sequences of images `(frames, 28, 28)` of three balls; the times are 0, 0.1, 0.2, …
+
+    **Arguments:**
+
+    - `sequences`: their number.
+    - `frames`: of each sequence.
+    - `seed`: the same seed gives the same sequences.
+
+    !!! example
+
+        ```python
+        from shootax.data import bouncing_balls
+
+        print(bouncing_balls(5, seed=1).frames.shape)  # (5, 20, 28, 28)
+        ```
+    """
+    paths = ball_paths(sequences, frames=frames, seed=seed)
+    return Sequences(resized(drawn(paths.x)))
+
+
+def ball_paths(sequences: int, *, frames: int = 20, seed: int = 0) -> Paths:
+    """Where the balls are, and how fast, at every frame."""
+    n = checks.positive_integer(sequences, "sequences")
+    frames = checks.positive_integer(frames, "frames")
+    random = np.random.default_rng(seed)
+    v = random.normal(size=(n, BALLS, 2))
+    v *= SPEED / np.linalg.norm(v, axis=(1, 2), keepdims=True)
+    x = placed(random, n)
+    seen = []
+    for _ in range(frames):
+        seen.append((x, v))
+        for _ in range(SUBSTEPS):
+            x = x + v / SUBSTEPS
+            v = collided(x, off_walls(x, v))
+    return Paths(*(np.stack(part, axis=1) for part in zip(*seen, strict=True)))
+
+
+def placed(random: np.random.Generator, n: int) -> np.ndarray:
+    """Positions in $[2, 10]^2$, drawn again until the balls touch neither walls nor each other."""
+    x = np.empty((n, BALLS, 2))
+    bad = np.arange(n)
+    while len(bad):
+        x[bad] = 2 + 8 * random.random((len(bad), BALLS, 2))
+        wall = ((x[bad] < RADIUS) | (x[bad] > BOX - RADIUS)).any(axis=(1, 2))
+        touch = np.zeros(len(bad), bool)
+        for i in range(BALLS):
+            for j in range(i):
+                touch |= np.linalg.norm(x[bad, i] - x[bad, j], axis=1) < 2 * RADIUS
+        bad = bad[wall | touch]
+    return x
+
+
+def off_walls(x: np.ndarray, v: np.ndarray) -> np.ndarray:
+    """Velocities that point inward wherever a ball is in a wall. Positions are not corrected."""
+    v = np.where(x < RADIUS, np.abs(v), v)
+    return np.where(x > BOX - RADIUS, -np.abs(v), v)
+
+
+def collided(x: np.ndarray, v: np.ndarray) -> np.ndarray:
+    """Balls that overlap exchange their speeds along the line between them: equal masses, elastic."""
+    v = v.copy()
+    for i in range(BALLS):
+        for j in range(i):
+            apart = x[:, i] - x[:, j]
+            distance = np.linalg.norm(apart, axis=1, keepdims=True)
+            normal = apart / np.maximum(distance, 1e-12)
+            along = np.sum((v[:, i] - v[:, j]) * normal, axis=1, keepdims=True)
+            change = np.where(distance < 2 * RADIUS, along, 0) * normal
+            v[:, i] -= change
+            v[:, j] += change
+    return v
+
+
+def drawn(x: Float[np.ndarray, "*n balls 2"]) -> np.ndarray:
+    """Images `(..., 32, 32)` as bytes: $\\min(1, Σ_i e^{-(|c - x_i|^2/r^2)^4})$ at pixel centres $c$.
+
+    A ball is drawn in a window of its own, beyond which it has less than a millionth of its height.
+    """
+    pixel, margin, window = BOX / DRAWN, 12, 12
+    flat = x.reshape(-1, *x.shape[-2:])
+    images = np.empty((len(flat), DRAWN, DRAWN), np.uint8)
+    for rows in chunks(len(flat)):
+        total = np.zeros((len(rows), DRAWN + 2 * margin, DRAWN + 2 * margin), np.float32)
+        which = np.arange(len(rows))[:, None, None]
+        for ball in np.moveaxis(flat[rows], 1, 0):
+            corner = np.clip(np.rint(ball / pixel).astype(int) - window // 2, -margin, DRAWN)
+            places = corner[:, :, None] + np.arange(window)
+            near = ((((places + 0.5) * pixel - ball[:, :, None]) / RADIUS) ** 2).astype(np.float32)
+            height = np.exp(-((near[:, 0, :, None] + near[:, 1, None, :]) ** 4))
+            down, across = places[:, 0, :, None] + margin, places[:, 1, None, :] + margin
+            total[which, down, across] += height
+        seen = total[:, margin:-margin, margin:-margin]
+        images[rows] = 255 * np.minimum(seen, 1)
+    return images.reshape(*x.shape[:-2], DRAWN, DRAWN)
+
+
+def chunks(rows: int, size: int = 1024) -> list[np.ndarray]:
+    """The numbers below `rows` in pieces, so that arrays on the way stay small."""
+    return np.array_split(np.arange(rows), max(1, -(-rows // size)))
+
+
+@functools.cache
+def shrinking(size: int, to: int) -> np.ndarray:
+    """The matrix that resizes a line of pixels by triangles, as wide as the step between new pixels."""
+    scale = size / to
+    centre = (np.arange(to) + 0.5) * scale
+    weight = np.maximum(0, 1 - np.abs(np.arange(size) + 0.5 - centre[:, None]) / max(scale, 1))
+    return weight / weight.sum(axis=1, keepdims=True)
+
+
+def resized(images: np.ndarray, to: int = PIXELS) -> np.ndarray:
+    """Byte images resized bilinearly as Pillow does it, in [0, 1]: first along lines, then across,
+    rounded to bytes after each, with weights in multiples of $2^{-22}$."""
+    matrix = np.floor(0.5 + shrinking(images.shape[-1], to) * 2**22) / 2**22
+    flat = images.reshape(-1, *images.shape[-2:])
+    out = np.empty((len(flat), to, to), np.float32)
+    for rows in chunks(len(flat)):
+        lines = np.floor(flat[rows] @ matrix.T + 0.5)
+        out[rows] = np.floor(matrix @ lines + 0.5) / 255
+    return out.reshape(*images.shape[:-2], to, to)

@@ -1,0 +1,33 @@
+"""The two functions of the paper's regression experiments, on $[-1.5, 1.5]$."""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from shootax import _checks as checks
+
+DOMAIN = (-1.5, 1.5)
+
+
+def quadratic_like(x: np.ndarray) -> np.ndarray:
+    """$x^2 + 3/(1 + x^2)$, which is not invertible."""
+    return x**2 + 3 / (1 + x**2)
+
+
+def cubic(x: np.ndarray) -> np.ndarray:
+    """$x^3$."""
+    return x**3
+
+
+FUNCTIONS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
+    "quadratic": quadratic_like,
+    "cubic": cubic,
+}
+
+
+def sample_function(name: str, samples: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """Inputs drawn uniformly from the domain, and their values, each of shape `(samples, 1)`."""
+    function = FUNCTIONS[checks.one_of(name, FUNCTIONS, "function")]
+    samples = checks.positive_integer(samples, "samples")
+    x = np.random.default_rng(seed).uniform(*DOMAIN, (samples, 1))
+    return x, function(x)

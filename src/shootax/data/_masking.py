@@ -1,0 +1,65 @@
+"""Sequences of which training sees only some frames."""
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, PRNGKeyArray
+
+from shootax import AbstractSampler
+from shootax import _checks as checks
+from shootax.data._sequences import Sequences
+from shootax.nn import FrameRequest
+
+
+class MaskedFrames(AbstractSampler):
+    """For every epoch other frames of each sequence are hidden, and only the others are decoded.
+
+    **Arguments:** of the constructor:
+
+    - `sequences`: all of the same length, with every frame given but those in `never`.
+    - `first`: how many frames the encoder sees.
+    - `never`: numbers of frames that are hidden in every epoch.
+    - `hidden`: how many more are hidden, drawn for each sequence.
+    - `redrawn`: whether they are drawn anew for every epoch, or once for all.
+    """
+
+    frames: Float[Array, "n time *shape"]
+    once: PRNGKeyArray | None
+    first: int
+    shown: tuple[int, ...]
+    hidden: int
+
+    def __init__(
+        self,
+        sequences: Sequences,
+        *,
+        first: int = 1,
+        never: tuple[int, ...] = (),
+        hidden: int = 0,
+        redrawn: bool = True,
+        seed: int = 0,
+    ):
+        steps = len(sequences.times)
+        self.first = checks.positive_integer(first, "first")
+        self.shown = tuple(j for j in range(steps) if j not in never)
+        if not 0 <= hidden < len(self.shown):
+            raise ValueError(f"Of {len(self.shown)} frames {hidden} cannot be hidden.")
+        if not sequences.mask[:, list(self.shown)].all():
+            raise ValueError("Frames that are not given must be among those never shown.")
+        sequences.first(first)
+        self.hidden = hidden
+        self.frames = jnp.asarray(sequences.frames, jnp.result_type(float))
+        self.once = None if redrawn else jax.random.key(seed)
+
+    def __call__(self, key: PRNGKeyArray) -> tuple[FrameRequest, Array]:
+        which = self.drawn(key if self.once is None else self.once)
+        spread = which.reshape(*which.shape, *[1] * (self.frames.ndim - 2))
+        return (
+            FrameRequest(self.frames[:, : self.first], which),
+            jnp.take_along_axis(self.frames, spread, axis=1),
+        )
+
+    def drawn(self, key: PRNGKeyArray) -> Array:
+        """For each sequence the numbers of the frames that count, in order."""
+        chance = jax.random.uniform(key, (self.frames.shape[0], len(self.shown)))
+        order = jnp.argsort(chance, axis=1)[:, : len(self.shown) - self.hidden]
+        return jnp.asarray(self.shown)[jnp.sort(order, axis=1)]

@@ -1,0 +1,93 @@
+"""Handwritten threes that turn once around."""
+
+import functools
+import importlib.resources
+import io
+
+import numpy as np
+
+from shootax.data._sequences import Sequences
+
+FRAMES = 16
+TRAINING = 500
+HELD_OUT = 3
+"""The frame that training never sees, and that the test asks for."""
+
+
+@functools.cache
+def threes() -> np.ndarray:
+    """The 1042 threes among the training images 1000 to 10999 of MNIST, as bytes `(1042, 28, 28)`.
+
+    MNIST is by Yann LeCun and Corinna Cortes, CC BY-SA 3.0; see the notice beside the file.
+    """
+    file = importlib.resources.files("shootax.data") / "mnist_threes.npz"
+    with np.load(io.BytesIO(file.read_bytes()), allow_pickle=False) as arrays:
+        return arrays["images"]
+
+
+@functools.cache
+def rotating_mnist() -> tuple[Sequences, Sequences]:
+    """Sequences of 16 frames, each turned by 24 degrees more than the last: 500 to train, 542 to test.
+
+    Frame 15 has turned by 360 degrees and equals frame 0. Frames are turned with cubic splines and
+    then scaled to [0, 1] each. The times are 0, 0.1, …, 1.5.
+
+    !!! example
+
+        ```python
+        from shootax.data import rotating_mnist
+
+        train, test = rotating_mnist()
+        print(train.frames.shape, len(test))  # (500, 16, 28, 28) 542
+        ```
+    """
+    return turning(threes()).split(TRAINING)
+
+
+def turning(images: np.ndarray) -> Sequences:
+    """Images `(n, height, width)` that turn once around."""
+    images = np.asarray(images, float)
+    frames = np.stack([turned(images, 360 / (FRAMES - 1) * j) for j in range(FRAMES)], axis=1)
+    low, high = frames.min(axis=(2, 3), keepdims=True), frames.max(axis=(2, 3), keepdims=True)
+    return Sequences((frames - low) / (high - low))
+
+
+def deformed(
+    images: np.ndarray,
+    seed: int,
+    *,
+    degrees: float = 10.0,
+    stretch: float = 0.1,
+    shear: float = 0.15,
+    shift: float = 0.5,
+) -> np.ndarray:
+    """Each image `(height, width)` under a small affine map of its own, drawn uniformly.
+
+    **Arguments:**
+
+    - `images`: of shape `(n, height, width)`.
+    - `seed`: of the maps.
+    - `degrees`, `stretch`, `shear`, `shift`: how far at most it is turned, made longer or shorter
+        along each axis, slanted, and moved (in pixels).
+    """
+    from scipy import ndimage
+
+    random = np.random.default_rng(seed)
+    middle = (np.array(images.shape[1:]) - 1) / 2
+    out = np.empty(images.shape)
+    for i, image in enumerate(images):
+        angle = np.deg2rad(random.uniform(-degrees, degrees))
+        turn = np.array([[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]])
+        slant = np.array([[1.0, 0.0], [random.uniform(-shear, shear), 1.0]])
+        matrix = turn @ slant @ np.diag(1 + random.uniform(-stretch, stretch, 2))
+        start = middle - matrix @ middle + random.uniform(-shift, shift, 2)
+        shown = np.asarray(image, float)
+        out[i] = ndimage.affine_transform(shown, matrix, start, order=3)  # pyright: ignore[reportArgumentType]
+    return np.clip(out, 0, 255)
+
+
+def turned(images: np.ndarray, degrees: float) -> np.ndarray:
+    """Images `(n, height, width)` turned about their middle by cubic splines, and cut to their size."""
+    from scipy import ndimage
+
+    return ndimage.rotate(images, degrees, axes=(2, 1), reshape=False, order=3)

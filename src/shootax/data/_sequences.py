@@ -1,0 +1,89 @@
+"""Sequences of frames at given times, some of them perhaps hidden: the data of latent models."""
+
+import dataclasses
+
+import numpy as np
+from jaxtyping import Bool, Float
+
+from shootax import _checks as checks
+
+
+@dataclasses.dataclass(frozen=True)
+class Sequences:
+    """Sequences `(n, time, ...)`, the times of their frames, and a mask of those that are given.
+
+    Anything measured along time fits: images, angles of joints, prices.
+
+    !!! example
+
+        ```python
+        import numpy as np
+        from shootax.data import Sequences
+
+        frames = np.random.default_rng(0).normal(size=(6, 4, 3))  # six sequences of four frames
+        mask = np.ones((6, 4), bool)
+        mask[:, 2] = False  # hidden in all of them
+        train, test = Sequences(frames, [0.0, 0.1, 0.2, 0.3], mask).split(4)
+        print(len(train), len(test), train.shape)  # 4 2 (3,)
+        ```
+    """
+
+    frames: Float[np.ndarray, "n time *shape"]
+    times: Float[np.ndarray, " time"]
+    mask: Bool[np.ndarray, "n time"]
+
+    def __init__(self, frames: np.ndarray, times: object = None, mask: object = None):
+        """**Arguments:**
+
+        - `frames`: numbers of shape `(n, time, ...)`.
+        - `times`: of the frames, increasing from 0; by default 0, 0.1, 0.2, …
+        - `mask`: which frames are given, `(n, time)`; by default all.
+        """
+        frames = np.asarray(frames)
+        if frames.ndim < 3 or 0 in frames.shape:
+            raise ValueError(
+                f"Sequences need frames of shape (n, time, ...), got {frames.shape}. Use "
+                "frames[:, :, None] for sequences of numbers."
+            )
+        if frames.dtype.kind not in "fiub":
+            raise ValueError(f"Frames must be numbers, got an array of dtype {frames.dtype}.")
+        n, steps = frames.shape[:2]
+        moments = 0.1 * np.arange(steps) if times is None else np.asarray(times, float)
+        if moments.shape != (steps,) or moments[0] != 0 or np.any(np.diff(moments) <= 0):
+            raise ValueError(
+                f"times must be {steps} numbers, one for each frame, increasing from 0; got {times}."
+            )
+        given = np.ones((n, steps), bool) if mask is None else np.asarray(mask).astype(bool)
+        if given.shape != (n, steps) or not given.any(axis=1).all():
+            raise ValueError(
+                f"mask must have shape {(n, steps)} with a given frame in every sequence; got shape "
+                f"{given.shape}."
+            )
+        checks.finite(frames[given], "Frames that are given")
+        frames = np.where(given.reshape(n, steps, *[1] * (frames.ndim - 2)), frames, 0)
+        object.__setattr__(self, "frames", frames.astype(np.float32))
+        object.__setattr__(self, "times", moments)
+        object.__setattr__(self, "mask", given)
+
+    def __len__(self) -> int:
+        return len(self.frames)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape of one frame."""
+        return self.frames.shape[2:]
+
+    def first(self, number: int = 1) -> np.ndarray:
+        """The first frames, which an encoder sees: `(n, number, ...)`."""
+        if not 0 < number <= len(self.times) or not self.mask[:, :number].all():
+            raise ValueError(f"The first {number} frames are not all given.")
+        return self.frames[:, :number]
+
+    def split(self, first: int) -> tuple["Sequences", "Sequences"]:
+        """The `first` sequences, and the rest."""
+        if not 0 < first < len(self):
+            raise ValueError(f"A split needs 0 < first < {len(self)}, got {first}.")
+        return self[:first], self[first:]
+
+    def __getitem__(self, rows: slice) -> "Sequences":
+        return Sequences(self.frames[rows], self.times, self.mask[rows])

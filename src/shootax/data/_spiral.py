@@ -1,0 +1,87 @@
+"""The spiral $\\dot x = A x^3$ of the paper, and snippets of it."""
+
+import functools
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, PRNGKeyArray
+
+from shootax import _checks as checks
+from shootax._train import AbstractSampler
+
+A = np.array([[-0.1, 2.0], [-2.0, -0.1]])
+START = np.array([2.0, 0.0])
+T = 10.0
+
+
+class Spiral(NamedTuple):
+    """Points of the trajectory at equally spaced times, and the length of the curve up to each."""
+
+    times: Float[np.ndarray, " points"]
+    x: Float[np.ndarray, "points 2"]
+    length: Float[np.ndarray, " points"]
+
+
+def velocity(x: np.ndarray) -> np.ndarray:
+    """$A x^3$ with states as rows, so that the first row of $A$ acts on the first component."""
+    return x**3 @ A
+
+
+@functools.cache
+def spiral(points: int = 200) -> Spiral:
+    """The trajectory from (2, 0) for $0 ≤ t ≤ 10$, exact to about 1e-11.
+
+    !!! example
+
+        ```python
+        from shootax.data import spiral
+
+        curve = spiral()
+        print(curve.x.shape)  # (200, 2)
+        ```
+    """
+    from scipy.integrate import solve_ivp
+
+    points = checks.positive_integer(points, "points")
+    times = np.linspace(0, T, points)
+
+    def rate(t: float, state: np.ndarray) -> np.ndarray:
+        moved = velocity(state[:2])
+        return np.append(moved, np.linalg.norm(moved))
+
+    start = np.append(START, 0.0)
+    solved = solve_ivp(rate, (0, T), start, "DOP853", times, rtol=3e-14, atol=1e-14)
+    return Spiral(times, solved.y[:2].T, solved.y[2])
+
+
+def snippets(curve: Spiral, first: Array, points: int) -> tuple[Array, Array]:
+    """Pieces of so many points: their starts `(rows, 2)` and the pieces `(rows, points, 2)`."""
+    index = jnp.asarray(first, int)[:, None] + jnp.arange(points)[None]
+    pieces = jnp.asarray(curve.x, jnp.result_type(float))[index]
+    return pieces[:, 0], pieces
+
+
+class SpiralSnippets(AbstractSampler):
+    """Snippets that start anywhere on the spiral with the same chance for each bit of its length."""
+
+    curve: Spiral
+    samples: int
+    points: int
+
+    def __init__(self, curve: Spiral, samples: int = 100, points: int = 5):
+        """**Arguments:** the curve, how many snippets, and how many points each has."""
+        self.curve = curve
+        self.samples = checks.positive_integer(samples, "samples")
+        self.points = checks.positive_integer(points, "points")
+        if points > len(curve.times):
+            raise ValueError(f"A snippet of {points} points is longer than the curve.")
+
+    def __call__(self, key: PRNGKeyArray) -> tuple[Array, Array]:
+        # A draw between two points of the curve starts at the first of them.
+        last = len(self.curve.times) - self.points
+        ends = jnp.asarray(self.curve.length[1 : last + 2], jnp.result_type(float))
+        where = jax.random.uniform(key, (self.samples,), maxval=ends[-1])
+        first = jnp.minimum(jnp.searchsorted(ends, where, side="right"), last)
+        return snippets(self.curve, first, self.points)

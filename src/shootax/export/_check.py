@@ -1,0 +1,101 @@
+"""Exported files, run by the programs they are for."""
+
+import contextlib
+import importlib.util
+import pathlib
+import types
+from typing import Any
+
+import jax
+import jax.export
+import numpy as np
+from jaxtyping import PyTree
+
+from shootax import _checks as checks
+from shootax.export import reader
+from shootax.export._trace import trace
+from shootax.export._whole import Exportable, Whole, doubles
+
+
+def run_exported(path: Any, to: str, x: PyTree) -> list[np.ndarray]:
+    """The outputs of an exported model, as a list of arrays, for a batch `x`.
+
+    The runtime of the format must be installed: onnxruntime, or PyTorch.
+    """
+    path, inputs = pathlib.Path(path), [np.asarray(leaf) for leaf in jax.tree.leaves(x)]
+    runners = {"onnx": _onnx, "torch": _torch, "stablehlo": _stablehlo, "numpy": _numpy}
+    checks.one_of(to, tuple(runners), "format")
+    out = _stablehlo(path, x) if to == "stablehlo" else runners[to](path, inputs)
+    return [np.asarray(leaf) for leaf in jax.tree.leaves(out)]
+
+
+def difference(
+    model: Any, path: Any, to: str, *, input: Any = None, rows: int = 100
+) -> float | None:
+    """The largest difference between a model and its exported file, on random rows.
+
+    For an estimator they are raw rows in the ranges of its training table, some of their entries
+    missing or unknown, and the comparison is with its own `predict` or `predict_proba`.
+
+    It is in units of the largest output, or of 1 where that is less; `None` where the runtime of the
+    format is not installed.
+    """
+    needed = {"onnx": "onnxruntime", "torch": "torch"}.get(to)
+    if needed is not None and importlib.util.find_spec(needed) is None:
+        return None
+    generator = np.random.default_rng(0)
+    if isinstance(model, Exportable):
+        model = model._exported()
+    if isinstance(model, Whole):
+        x = model.sample(generator, rows)
+        return _gap([model.reference(x)], run_exported(path, to, x))
+    spec = trace(model, input).spec
+    x = jax.tree.map(
+        lambda leaf: generator.normal(size=(rows, *leaf.shape[1:])).astype(leaf.dtype), spec
+    )
+    wanted = [np.asarray(leaf) for leaf in jax.tree.leaves(model(x))]
+    return _gap(wanted, run_exported(path, to, x))
+
+
+def _gap(wanted: list[np.ndarray], got: list[np.ndarray]) -> float:
+    gap = max(float(np.max(np.abs(a - b))) for a, b in zip(wanted, got, strict=True))
+    return gap / max(1.0, *(float(np.max(np.abs(a))) for a in wanted))
+
+
+def _onnx(path: pathlib.Path, inputs: list[np.ndarray]) -> Any:
+    import onnxruntime
+
+    session = onnxruntime.InferenceSession(str(path), providers=["CPUExecutionProvider"])
+    names = [entry.name for entry in session.get_inputs()]
+    return session.run(None, dict(zip(names, inputs, strict=True)))
+
+
+def _torch(path: pathlib.Path, inputs: list[np.ndarray]) -> Any:
+    import torch  # pyright: ignore[reportMissingImports]
+
+    model = _module(path).load(path.with_suffix(".safetensors"))
+    with torch.no_grad():
+        out = model(*(torch.from_numpy(array.copy()) for array in inputs))
+    return [tensor.numpy() for tensor in (out if isinstance(out, tuple) else (out,))]
+
+
+def _stablehlo(path: pathlib.Path, x: PyTree) -> Any:
+    exported = jax.export.deserialize(bytearray(path.read_bytes()))
+    wide = any(aval.dtype == np.float64 for aval in exported.in_avals)
+    with doubles() if wide else contextlib.nullcontext():
+        return jax.tree.map(np.asarray, exported.call(x))
+
+
+def _numpy(path: pathlib.Path, inputs: list[np.ndarray]) -> Any:
+    return reader.load(path)(
+        *inputs
+    )  # the same text as in the file beside it, which is not run here
+
+
+def _module(path: pathlib.Path) -> types.ModuleType:
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module

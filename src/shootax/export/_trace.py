@@ -1,0 +1,153 @@
+"""A model as a traced program with its weights by name and the number of rows left open."""
+
+from typing import Any, NamedTuple
+
+import equinox as eqx
+import jax
+import jax.export
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import PyTree
+
+from shootax._bake import baked
+from shootax._chain import Chain
+from shootax._fields import AbstractBlockField, AbstractConvField
+from shootax._integrators import AbstractFixedStep, Direct
+from shootax._lifts import AbstractLift, IdentityLift
+from shootax._net import Net
+from shootax.export._whole import Whole, doubles
+
+
+class Traced(NamedTuple):
+    """`function(weights, x)`, its weights by name, and what one row of `x` looks like.
+
+    `spec` is `x` with the number of rows called `b`; `jaxpr` takes the weights in the order of
+    `weights`, then the arrays of `x`.
+    """
+
+    function: Any
+    weights: dict[str, np.ndarray]
+    tree: PyTree
+    spec: PyTree[jax.ShapeDtypeStruct]
+    jaxpr: Any
+    outputs: PyTree[jax.ShapeDtypeStruct]
+    wide: bool = False
+    """Whether the program has double precision around a net of its own precision."""
+
+
+def trace(model: Any, input: Any = None) -> Traced:
+    """Traces a model, baked first where it is not.
+
+    **Arguments:** `input`, the shape of one row of input, or a batch to take it from; where the
+    model starts with a net it can be left out.
+    """
+    if isinstance(model, Whole):
+        return _trace_whole(model)
+    plain = _forward_only(baked(model))
+    arrays, rest = eqx.partition(plain, eqx.is_inexact_array)
+    dtype = jnp.result_type(*(jax.tree.leaves(arrays) or [float]))
+    (rows,) = jax.export.symbolic_shape("b")
+    spec = jax.tree.map(
+        lambda shape: jax.ShapeDtypeStruct((rows, *shape), dtype),
+        _one_row(model) if input is None else _shapes(input),
+        is_leaf=_is_shape,
+    )
+
+    def function(arrays: PyTree, x: PyTree) -> PyTree:
+        return eqx.combine(arrays, rest)(x)
+
+    traced = jax.jit(function).trace(arrays, spec)
+    named = jax.tree_util.tree_leaves_with_path(arrays)
+    weights = {name_of(path): np.asarray(leaf) for path, leaf in named}
+    return Traced(function, weights, arrays, spec, traced.jaxpr, traced.out_info)
+
+
+def _trace_whole(whole: Whole) -> Traced:
+    plain = _forward_only(baked(whole.net))
+    arrays, rest = eqx.partition(plain, eqx.is_inexact_array)
+    dtype = jnp.result_type(*jax.tree.leaves(arrays))
+    (rows,) = jax.export.symbolic_shape("b")
+
+    def function(arrays: PyTree, x: PyTree) -> PyTree:
+        return whole.answer(eqx.combine(arrays, rest), x, dtype)
+
+    with doubles():
+        spec = jax.tree.map(
+            lambda shape: jax.ShapeDtypeStruct((rows, *shape), np.float64),
+            whole.row,
+            is_leaf=_is_shape,
+        )
+        traced = jax.jit(function).trace(arrays, spec)
+    named = jax.tree_util.tree_leaves_with_path(arrays)
+    weights = {name_of(path): np.asarray(leaf) for path, leaf in named}
+    return Traced(function, weights, arrays, spec, traced.jaxpr, traced.out_info, True)
+
+
+def name_of(path: Any) -> str:
+    """A place in a tree as a name: `control.theta.theta1`."""
+    return jax.tree_util.keystr(path, simple=True, separator=".")
+
+
+def names(tree: PyTree, first: str) -> list[str]:
+    """A name for every array of an input or output."""
+    paths = [name_of(path) for path, _ in jax.tree_util.tree_leaves_with_path(tree)]
+    return [f"{first}.{path}" if path else first for path in paths]
+
+
+def _is_net(leaf: Any) -> bool:
+    return isinstance(leaf, Net)
+
+
+def _forward_only(model: Any) -> Any:
+    """The same with loops that keep nothing for a way back."""
+
+    def one(leaf: Any) -> Any:
+        if _is_net(leaf) and isinstance(leaf.integrator, AbstractFixedStep):
+            return eqx.tree_at(
+                lambda net: net.integrator.gradient,
+                leaf,
+                Direct(),
+                is_leaf=lambda part: part is leaf.integrator.gradient,
+            )
+        return leaf
+
+    return jax.tree.map(one, model, is_leaf=_is_net)
+
+
+def _one_row(model: Any) -> PyTree:
+    """The shapes of one row of input, as far as the model says."""
+    if isinstance(model, Chain):
+        return _one_row(model.nets[0])
+    if isinstance(model, Net) and isinstance(model.lift, AbstractLift):
+        field = model.field
+        if isinstance(field, AbstractBlockField):
+            return (field.dim,)
+        if isinstance(field, AbstractConvField):
+            whole = isinstance(model.lift, IdentityLift)
+            return (field.layout.state_size if whole else field.dim, *field.size)
+        return _shapes(field.state)
+    raise ValueError(
+        f"What a row of input looks like cannot be told from {type(model).__name__}. Give its shape, "
+        "as in export(model, path, to='onnx', input=(3, 28, 28))."
+    )
+
+
+def _shapes(input: Any) -> PyTree:
+    """Shapes of one row: given as such, or as arrays with rows in front."""
+    if isinstance(input, int):
+        return (input,)
+    if _is_shape(input):
+        return tuple(input)
+
+    def one(leaf: Any) -> tuple[int, ...]:
+        if isinstance(leaf, jax.ShapeDtypeStruct):
+            return tuple(leaf.shape)
+        if _is_shape(leaf):
+            return tuple(leaf)
+        return tuple(np.shape(leaf)[1:])
+
+    return jax.tree.map(one, input, is_leaf=_is_shape)
+
+
+def _is_shape(leaf: Any) -> bool:
+    return isinstance(leaf, tuple) and all(isinstance(size, int) for size in leaf)

@@ -1,0 +1,57 @@
+"""Models around a net that prepare their input and finish their output, such as estimators."""
+
+import contextlib
+import dataclasses
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import PyTree
+
+
+@dataclasses.dataclass(frozen=True)
+class Whole:
+    """A net with what happens before and after it, in double precision: raw rows in, answers out.
+
+    **Arguments:**
+
+    - `net`: the net, or another module; its numbers can be of single precision.
+    - `row`: the shapes of one row of raw input.
+    - `prepare`: from raw rows to the input of the net; `finish`: from its output to the answer.
+        Both are traced.
+    - `about`: for the JSON file beside an export: what the columns and the outputs are.
+    - `sample`: `sample(generator, rows)` gives raw rows like those of the training.
+    - `reference`: the answers of the original for raw rows, by its own code.
+    """
+
+    net: Any
+    row: PyTree
+    prepare: Callable[[Any], Any]
+    finish: Callable[[Any], Any]
+    about: dict[str, Any]
+    sample: Callable[[np.random.Generator, int], PyTree]
+    reference: Callable[[PyTree], np.ndarray]
+
+    def answer(self, net: Any, x: PyTree, dtype: Any) -> Any:
+        """The answers by a net of some precision. Double precision must be switched on."""
+        z = self.prepare(x).astype(dtype)
+        with doubles(jnp.dtype(dtype) == np.float64):
+            y = net(z)
+        return self.finish(y.astype(np.float64))
+
+
+class Exportable:
+    """What can be written as a whole by [`shootax.export.write`][], beside nets and modules."""
+
+    def _exported(self) -> Whole:
+        raise NotImplementedError
+
+
+def doubles(on: bool = True) -> contextlib.AbstractContextManager:
+    """Double precision in JAX, on or off, for a while."""
+    context: Any = getattr(jax, "enable_x64", None)
+    if context is None:  # before version 0.8
+        from jax.experimental import enable_x64 as context
+    return context(on)

@@ -1,0 +1,130 @@
+"""One verb for all formats. Files are made whole in memory and then moved into place."""
+
+import json
+import os
+import pathlib
+import tempfile
+from typing import Any, Literal
+
+from shootax import _checks as checks
+from shootax.export._numpy import numpy_file
+from shootax.export._onnx import onnx_file
+from shootax.export._stablehlo import stablehlo_file
+from shootax.export._torch import torch_files
+from shootax.export._trace import trace
+from shootax.export._whole import Exportable, Whole
+
+TARGETS = ("onnx", "torch", "stablehlo", "numpy")
+
+ENDINGS = {"onnx": ".onnx", "torch": ".py", "stablehlo": ".stablehlo", "numpy": ".npz"}
+
+
+def write(
+    model: Any,
+    path: str | os.PathLike,
+    *,
+    to: Literal["onnx", "torch", "stablehlo", "numpy"],
+    input: Any = None,
+) -> list[pathlib.Path]:
+    """Writes a model for another program, with its weights worked out and any number of rows.
+
+    - `"onnx"`: one file; needs the package `onnx`.
+    - `"torch"`: a Python file with a module that needs PyTorch alone, and beside it its state dict as
+        `.safetensors`. The module can be trained further. PyTorch is not needed to write it.
+    - `"stablehlo"`: one file, read by `jax.export.deserialize`.
+    - `"numpy"`: an `.npz` file, and beside it a short Python file that reads and runs it with NumPy.
+
+    **Arguments:**
+
+    - `model`: a [`shootax.Net`][], or any `equinox.Module` made of them that takes a batch. It is
+        baked first where it is not. Or a fitted estimator, which is written as a whole: it takes raw
+        rows `(rows, columns)` in double precision, and gives predictions, or the probabilities of
+        the classes. Two more files say what the columns are, `.columns.json`, and turn a table with
+        text and missing entries into such rows with NumPy alone, `_columns.py`.
+    - `path`: where to write; other files of the same format get the same name with another ending.
+    - `to`: the format.
+    - `input`: the shape of one row of input, as in `(3, 28, 28)`, or a batch to take it from. It can
+        be left out where the model starts with a net.
+
+    **Returns:**
+
+    The files written, the one at `path` first. All are complete before any old one is replaced.
+
+    !!! example
+
+        ```python
+        import jax
+        import shootax as sx
+
+        net = sx.Net(sx.UpDown(dim=2, inflation=4), particles=5, key=jax.random.key(0))
+        sx.export.write(net, "net.npz", to="numpy")
+        ```
+    """
+    to = checks.one_of(to, TARGETS, "format")  # pyright: ignore[reportAssignmentType]
+    path = pathlib.Path(path)
+    if isinstance(model, Exportable):
+        model = model._exported()
+    if isinstance(model, Whole) and input is not None:
+        raise ValueError("An estimator knows its columns: leave `input` out.")
+    traced = trace(model, input)
+    if to == "onnx":
+        files = {path: onnx_file(traced)}
+    elif to == "stablehlo":
+        files = {path: stablehlo_file(traced)}
+    elif to == "numpy":
+        reader = pathlib.Path(__file__).with_name("reader.py")
+        files = {path: numpy_file(traced), path.with_suffix(".py"): reader.read_bytes()}
+    else:
+        weights = path.with_suffix(".safetensors")
+        source, state = torch_files(traced, path.stem, weights.name)
+        files = {path: source, weights: state}
+    if len(files) == 1 and to in ("numpy", "torch"):
+        raise ValueError(f"{path} is also the name of the second file; end it in {ENDINGS[to]}.")
+    if isinstance(model, Whole):
+        files |= _columns(path, model)
+    return _write(files)
+
+
+def companions(path: pathlib.Path, to: str, columns: bool = False) -> list[pathlib.Path]:
+    """All the files that an export to `path` writes; with `columns` for an estimator."""
+    more = {"numpy": [path.with_suffix(".py")], "torch": [path.with_suffix(".safetensors")]}
+    return [path, *more.get(to, []), *(_column_files(path) if columns else ())]
+
+
+def _column_files(path: pathlib.Path) -> tuple[pathlib.Path, pathlib.Path]:
+    return path.with_suffix(".columns.json"), path.with_name(f"{path.stem}_columns.py")
+
+
+def _columns(path: pathlib.Path, whole: Whole) -> dict[pathlib.Path, bytes]:
+    """What the columns of an estimator are, and for tables a short file that reads it."""
+    described, reader = _column_files(path)
+    about = {"program": "shootax", "format": 1, **whole.about}
+    text = json.dumps(about, indent=1, ensure_ascii=False)
+    source = pathlib.Path(__file__).with_name("table_reader.py")
+    is_table = isinstance(whole.about["inputs"], list)
+    return {described: text.encode(), **({reader: source.read_bytes()} if is_table else {})}
+
+
+def _write(files: dict[pathlib.Path, bytes]) -> list[pathlib.Path]:
+    """Writes all files beside their places, and moves them there once all are written."""
+    parts: dict[pathlib.Path, str] = {}
+    try:
+        for path, data in files.items():
+            handle, parts[path] = tempfile.mkstemp(
+                dir=path.parent, prefix=path.name, suffix=".part"
+            )
+            with os.fdopen(handle, "wb") as file:
+                file.write(data)
+            os.chmod(parts[path], 0o666 & ~_umask())
+        for path, part in parts.items():
+            os.replace(part, path)
+    finally:
+        for part in parts.values():
+            pathlib.Path(part).unlink(missing_ok=True)
+    return list(files)
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask

@@ -1,0 +1,120 @@
+"""From images to points of a latent space, and back."""
+
+from collections.abc import Sequence
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, PRNGKeyArray
+
+from shootax import _checks as checks
+from shootax.nn._layers import NORMS, Downsample, LayerNorm, Upsample, he_normal
+
+
+class ImageEncoder(eqx.Module):
+    """Convolutions of width 5 and stride 2 with ReLU, then a linear map to `dim` numbers."""
+
+    layers: tuple[Downsample, ...]
+    norms: tuple[LayerNorm | None, ...]
+    weight: Float[Array, "features dim"]
+    bias: Float[Array, " dim"]
+    size: int | None = eqx.field(static=True, default=None)  # not in files of earlier versions
+
+    def __init__(
+        self,
+        dim: int,
+        *,
+        frames: int = 1,
+        size: int = 28,
+        channels: Sequence[int] = (8, 16, 32),
+        norm: str = "none",
+        key: PRNGKeyArray,
+    ):
+        """**Arguments:**
+
+        - `dim`: the dimension of the latent space.
+        - `frames`: how many frames of a sequence it sees, as channels.
+        - `size`: the images are `size` by `size` pixels.
+        - `channels`: of the convolutions, each of which halves the size.
+        - `norm`: `"layer"` or `"none"`, between convolution and ReLU, but for the last.
+        - `key`: a JAX random key.
+        """
+        checks.one_of(norm, NORMS, "norm")
+        keys = jax.random.split(key, len(channels) + 1)
+        before = [frames, *channels[:-1]]
+        trios = zip(before, channels, keys, strict=False)
+        self.layers = tuple(Downsample(i, o, key=k) for i, o, k in trios)
+        between = [LayerNorm(o) if norm == "layer" else None for o in channels[:-1]]
+        self.norms = (*between, None)
+        self.size = size
+        features = channels[-1] * sizes(size, len(channels))[0] ** 2
+        self.weight = jax.random.normal(keys[-1], (features, dim)) / jnp.sqrt(features)
+        self.bias = jnp.zeros(dim)
+
+    def __call__(self, x: Float[Array, "rows frames h w"]) -> Float[Array, "rows dim"]:
+        frames = self.layers[0].weight.shape[2]
+        # Several sizes become the same one when halved and rounded up, so that all would go through.
+        side = x.shape[-1] if self.size is None else self.size
+        if x.ndim != 4 or x.shape[1:] != (frames, side, side):
+            raise ValueError(
+                f"The images must have shape (rows, {frames}, {side}, {side}), as the encoder was "
+                f"made for frames={frames}, size={side}; got {x.shape}. Resize them, or make an "
+                "encoder for theirs."
+            )
+        x = jnp.moveaxis(x, 1, -1)
+        for layer, norm in zip(self.layers, self.norms, strict=True):
+            x = layer(x)
+            x = jax.nn.relu(x if norm is None else norm(x))
+        return x.reshape(x.shape[0], -1) @ self.weight + self.bias.reshape(1, -1)
+
+
+class ImageDecoder(eqx.Module):
+    """A linear map to a small image, then layers that double it, the last with a sigmoid."""
+
+    weight: Float[Array, "dim features"]
+    bias: Float[Array, " features"]
+    layers: tuple[Upsample, ...]
+    norms: tuple[LayerNorm | None, ...]
+    sizes: tuple[int, ...] = eqx.field(static=True)
+
+    def __init__(
+        self,
+        dim: int,
+        *,
+        size: int = 28,
+        channels: Sequence[int] = (32, 16, 8),
+        norm: str = "none",
+        key: PRNGKeyArray,
+    ):
+        """**Arguments:** as in [`shootax.nn.ImageEncoder`][]; `channels` are those before each layer."""
+        checks.one_of(norm, NORMS, "norm")
+        keys = jax.random.split(key, len(channels) + 1)
+        after = [*channels[1:], 1]
+        trios = zip(channels, after, keys, strict=False)
+        self.sizes = sizes(size, len(channels))
+        features = channels[0] * self.sizes[0] ** 2
+        self.weight = he_normal(keys[-1], (dim, features), dim)
+        self.bias = jnp.zeros(features)
+        self.layers = tuple(Upsample(i, o, key=k) for i, o, k in trios)
+        between = [LayerNorm(o) if norm == "layer" else None for o in channels[1:]]
+        self.norms = (*between, None)
+
+    def __call__(self, z: Float[Array, "rows dim"]) -> Float[Array, "rows h w"]:
+        first = self.sizes[0]
+        x = jax.nn.relu(z @ self.weight + self.bias.reshape(1, -1))
+        x = x.reshape(z.shape[0], first, first, -1)
+        last = len(self.layers) - 1
+        for i, (layer, norm) in enumerate(zip(self.layers, self.norms, strict=True)):
+            x = layer(x)[:, : self.sizes[i + 1], : self.sizes[i + 1]]
+            x = x if norm is None else norm(x)
+            x = jax.nn.sigmoid(x) if i == last else jax.nn.relu(x)
+        return x[..., 0]
+
+
+def sizes(size: int, layers: int) -> tuple[int, ...]:
+    """The sizes of an image that is halved so often, rounded up, from the smallest on."""
+    checks.positive_integer(layers, "The number of layers")
+    found = [checks.positive_integer(size, "size")]
+    for _ in range(layers):
+        found.append(-(-found[-1] // 2))
+    return tuple(reversed(found))

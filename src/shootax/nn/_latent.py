@@ -1,0 +1,104 @@
+"""Sequences through a latent space: encode the start, let it flow, decode what it passes."""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+from shootax._net import Net
+
+CHUNK = 1024
+"""So many frames are decoded at once; more are a matter of memory alone."""
+
+
+class FrameRequest(NamedTuple):
+    """The first frames of sequences, and for each the numbers of the frames that are wanted."""
+
+    first: Any
+    which: Any
+
+
+class LatentModel(eqx.Module):
+    """The first frames of sequences to all their frames: encoder, [`shootax.Net`][], decoder.
+
+    The net moves points of the latent space along its depth, which is the time of the sequences.
+
+    !!! example
+
+        ```python
+        import jax
+        import jax.numpy as jnp
+        import shootax as sx
+
+        keys = jax.random.split(jax.random.key(0), 3)
+        times = [0.0, 0.1, 0.2, 0.3]
+        field = sx.UpDown(dim=5, inflation=2)
+        control = sx.formulation("dynamic-particles", field, particles=4, key=keys[0], T=0.3)
+        net = sx.Net(field, control, integrator=sx.RK4(steps=3), key=keys[0])
+        encoder = sx.nn.ImageEncoder(5, size=12, channels=(2, 4), key=keys[1])
+        decoder = sx.nn.ImageDecoder(5, size=12, channels=(4, 2), key=keys[2])
+        model = sx.nn.LatentModel(encoder, net, decoder, times)
+        print(model(jnp.ones((7, 1, 12, 12))).shape)  # (7, 4, 12, 12)
+        print(sx.penalty(model) > 0)  # True
+        ```
+    """
+
+    encoder: Callable[[Any], Any]
+    net: Net
+    decoder: Callable[[Any], Any]
+    times: tuple[float, ...] = eqx.field(static=True)
+
+    def __init__(
+        self, encoder: Callable[[Any], Any], net: Net, decoder: Callable[[Any], Any], times: Any
+    ):
+        """**Arguments:**
+
+        - `encoder`: maps the first frames `(rows, frames, ...)` to points `(rows, dim)`.
+        - `net`: moves them.
+        - `decoder`: maps points `(rows, dim)` to frames `(rows, ...)`.
+        - `times`: of all frames, from 0 to at most the net's T.
+        """
+        self.encoder, self.net, self.decoder = encoder, net, decoder
+        self.times = tuple(float(t) for t in np.asarray(times))
+        T = net.control.T
+        if not self.times or self.times[0] < 0 or self.times[-1] > T * (1 + 1e-9):
+            raise ValueError(
+                f"The times must lie in 0 ≤ t ≤ {T:g}, the depth of the net; got {self.times}. Give "
+                "the control a larger T."
+            )
+
+    def __call__(self, x: Any, times: Any = None) -> Float[Array, "rows time ..."]:
+        """The frames that follow from the first ones, at all times of the model or at those given.
+
+        With [`shootax.nn.FrameRequest`][] only the frames asked for are decoded:
+        decoding is most of the work.
+        """
+        if isinstance(x, FrameRequest):
+            path = self.paths(x.first, times)
+            which = jnp.asarray(x.which).astype(int)
+            path = jnp.take_along_axis(path, which[:, :, None], axis=1)
+        else:
+            path = self.paths(x, times)
+        return decoded(self.decoder, path)
+
+    def paths(self, first: Any, times: Any = None) -> Float[Array, "rows time dim"]:
+        """The way through the latent space."""
+        return self.net(self.encoder(first), self.times if times is None else times)
+
+
+def decoded(decoder: Callable[[Any], Any], path: Float[Array, "rows time dim"]) -> Array:
+    """The frames along paths, so many at a time that memory stays small."""
+    points = path.reshape(-1, path.shape[-1])
+    number = points.shape[0]
+    if number <= CHUNK:
+        frames = decoder(points)
+    else:
+        pieces = -(-number // CHUNK)
+        padded = jnp.pad(points, ((0, pieces * CHUNK - number), (0, 0)))
+        frames = jax.lax.map(decoder, padded.reshape(pieces, CHUNK, -1))
+        frames = frames.reshape(-1, *frames.shape[2:])[:number]
+    return frames.reshape(*path.shape[:2], *frames.shape[1:])

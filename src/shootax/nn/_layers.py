@@ -1,0 +1,108 @@
+"""Convolutions that halve or double an image, as products of its lines with matrices.
+
+Images are `(rows, height, width, channels)`. Some lines of an image at a time go through a matrix that
+has the kernel along its diagonals. Its zeros are multiplied too, but it is one large product: on a
+processor, inside a loop, XLA is many times slower with convolutions as such (docs/images.md).
+"""
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, PRNGKeyArray
+
+from shootax import _checks as checks
+
+NORMS = ("none", "layer")
+
+
+class Downsample(eqx.Module):
+    """A convolution of odd width and stride 2: $h$ pixels become $\\lceil h/2 \\rceil$."""
+
+    weight: Float[Array, "width width inputs outputs"]
+    bias: Float[Array, " outputs"]
+
+    def __init__(self, inputs: int, outputs: int, width: int = 5, *, key: PRNGKeyArray):
+        """**Arguments:** channels before and after, the width of the kernel, and a random key."""
+        checks.positive_integer(width, "width")
+        if width % 2 == 0:
+            raise ValueError(f"The width of a kernel must be odd, got {width}.")
+        self.weight = he_normal(key, (width, width, inputs, outputs), width**2 * inputs)
+        self.bias = jnp.zeros(outputs)
+
+    def __call__(self, x: Float[Array, "rows h w inputs"]) -> Float[Array, "rows g v outputs"]:
+        width, _, inputs, outputs = self.weight.shape
+        rows, height, across, _ = x.shape
+        down, out = -(-height // 2), -(-across // 2)
+        # Pixel 2b + j - width//2 of a line goes to pixel b by the column j of the kernel.
+        places = 2 * np.arange(out) + np.arange(width)[:, None] - width // 2
+        chosen = (np.arange(across)[None, :, None] == places[:, None]).astype(x.dtype)
+        matrix = jnp.einsum("jab,ijco->iacbo", jnp.asarray(chosen), self.weight)
+        matrix = matrix.reshape(width * across * inputs, out * outputs)
+        below = 2 * (down - 1) + width - width // 2 - height
+        padded = jnp.pad(x, ((0, 0), (width // 2, max(below, 0)), (0, 0), (0, 0)))
+        padded = padded.reshape(rows, padded.shape[1], across * inputs)
+        lines = [padded[:, i : i + 2 * down - 1 : 2] for i in range(width)]
+        y = jnp.concatenate(lines, axis=-1).reshape(rows * down, -1) @ matrix
+        return plus(y.reshape(rows, down, out, outputs), self.bias)
+
+
+class Upsample(eqx.Module):
+    """A transposed convolution of stride 2: $h$ pixels become $2h$.
+
+    A pixel of the output depends on a 3×3 neighbourhood of the input, by weights that differ with
+    the parity of its place: it is a 3×3 convolution with four times the channels, whose outputs are
+    dealt out to the four parities. A kernel of width 5 is a special case; all weights of the
+    neighbourhood are kept here, as for a width of 6.
+    """
+
+    weight: Float[Array, "3 3 inputs fourfold"]
+    bias: Float[Array, " outputs"]
+
+    def __init__(self, inputs: int, outputs: int, *, key: PRNGKeyArray):
+        """**Arguments:** channels before and after, and a random key."""
+        self.weight = he_normal(key, (3, 3, inputs, 4 * outputs), 9 * inputs)
+        self.bias = jnp.zeros(outputs)
+
+    def __call__(self, x: Float[Array, "rows h w inputs"]) -> Float[Array, "rows g v outputs"]:
+        rows, height, width, inputs = x.shape
+        outputs = self.bias.shape[0]
+        kernel = self.weight.reshape(3, 3, inputs, 2, 2, outputs)
+        diagonals = jnp.asarray(np.stack([np.eye(width, k=1 - j) for j in range(3)]), x.dtype)
+        matrix = jnp.einsum("jab,ijcpqo->iacpbqo", diagonals, kernel)
+        matrix = matrix.reshape(3 * width * inputs, 4 * width * outputs)
+        padded = jnp.pad(x, ((0, 0), (1, 1), (0, 0), (0, 0)))
+        padded = padded.reshape(rows, height + 2, width * inputs)
+        lines = jnp.concatenate([padded[:, i : i + height] for i in range(3)], axis=-1)
+        y = lines.reshape(rows * height, -1) @ matrix
+        return plus(y.reshape(rows, 2 * height, 2 * width, outputs), self.bias)
+
+
+class LayerNorm(eqx.Module):
+    """Every image brought to mean 0 and variance 1 over its pixels and channels, then scaled by channel.
+
+    Unlike batch norm it does the same thing in training and afterwards, and what becomes of one
+    image does not depend on the others of its batch.
+    """
+
+    scale: Float[Array, " channels"]
+    shift: Float[Array, " channels"]
+
+    def __init__(self, channels: int):
+        self.scale, self.shift = jnp.ones(channels), jnp.zeros(channels)
+
+    def __call__(self, x: Float[Array, "rows h w channels"]) -> Float[Array, "rows h w channels"]:
+        mean = jnp.mean(x, axis=(1, 2, 3), keepdims=True)
+        square = jnp.mean(x**2, axis=(1, 2, 3), keepdims=True)
+        inverse = jax.lax.rsqrt(jnp.maximum(square - mean**2, 0) + 1e-5)
+        return plus((x - mean) * inverse * self.scale.reshape(1, 1, 1, -1), self.shift)
+
+
+def plus(x: Array, bias: Array) -> Array:
+    """`bias` added to the channels."""
+    return x + bias.reshape(1, 1, 1, -1)
+
+
+def he_normal(key: PRNGKeyArray, shape: tuple[int, ...], fan_in: int) -> Array:
+    """Weights $N(0, 2/n)$ for $n$ inputs, which keep the size of what passes through a ReLU."""
+    return jnp.sqrt(2 / fan_in) * jax.random.normal(key, shape)

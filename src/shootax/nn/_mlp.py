@@ -1,0 +1,32 @@
+"""From rows of numbers to points of a latent space, and back: for sequences that are not images."""
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, PRNGKeyArray
+
+from shootax import _checks as checks
+from shootax.nn._layers import he_normal
+
+
+class MLP(eqx.Module):
+    """One hidden layer of ReLUs between linear maps, for a batch of rows."""
+
+    first: Float[Array, "inputs hidden"]
+    second: Float[Array, "hidden outputs"]
+    bias: Float[Array, " hidden"]
+    shift: Float[Array, " outputs"]
+
+    def __init__(self, inputs: int, hidden: int, outputs: int, *, key: PRNGKeyArray):
+        """**Arguments:** the numbers of inputs, hidden units and outputs, and a random key."""
+        for number, name in ((inputs, "inputs"), (hidden, "hidden"), (outputs, "outputs")):
+            checks.positive_integer(number, name)
+        keys = jax.random.split(key)
+        self.first = he_normal(keys[0], (inputs, hidden), inputs)
+        self.second = jax.random.normal(keys[1], (hidden, outputs)) / jnp.sqrt(hidden)
+        self.bias, self.shift = jnp.zeros(hidden), jnp.zeros(outputs)
+
+    def __call__(self, x: Float[Array, "rows *shape"]) -> Float[Array, "rows outputs"]:
+        """The axes of `x` after the first are taken as one: frames and their numbers, for instance."""
+        hidden = jax.nn.relu(x.reshape(x.shape[0], -1) @ self.first + self.bias.reshape(1, -1))
+        return hidden @ self.second + self.shift.reshape(1, -1)

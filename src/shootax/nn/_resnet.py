@@ -1,0 +1,105 @@
+"""Convolutional blocks one after the other: a residual network of shooting blocks."""
+
+import itertools
+from typing import Literal
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, PRNGKeyArray
+
+from shootax import _checks as checks
+from shootax._chain import Chain, ParticleChain
+from shootax._net import Net
+
+
+class Transition(eqx.Module):
+    """From one block to the next: fewer places, more channels, and a norm if asked for.
+
+    **Arguments:** `channels`, the numbers of channels before and after; `reduce`, `"pool"` (the mean
+    over squares of two), `"stride"` (every second place) or `"none"`; `groups`, of a group norm
+    before it, 0 for none. Channels are mixed by a learned map that is the same in every place.
+    """
+
+    weight: Float[Array, "out channels"]
+    norm: eqx.nn.GroupNorm | None
+    reduce: Literal["pool", "stride", "none"] = eqx.field(static=True)
+
+    def __init__(
+        self,
+        channels: tuple[int, int],
+        *,
+        reduce: Literal["pool", "stride", "none"] = "pool",
+        groups: int = 0,
+        key: PRNGKeyArray,
+    ):
+        before, after = (checks.positive_integer(c, "channels") for c in channels)
+        self.weight = jax.random.normal(key, (after, before)) * before**-0.5
+        self.norm = eqx.nn.GroupNorm(groups, before) if groups else None
+        self.reduce = checks.one_of(reduce, ("pool", "stride", "none"), "reduction")  # pyright: ignore
+
+    def __call__(self, x: Array) -> Array:
+        """A batch `(rows, channels, *space)`."""
+        return jax.vmap(self.one)(x)
+
+    def one(self, x: Array) -> Array:
+        """One image."""
+        x = x if self.norm is None else self.norm(x)
+        space = tuple(range(1, x.ndim))
+        if self.reduce == "stride":
+            x = x[(slice(None), *[slice(None, None, 2)] * len(space))]
+        if self.reduce == "pool":
+            even = x[(slice(None), *[slice(0, 2 * (n // 2)) for n in x.shape[1:]])]
+            halves = [part for n in even.shape[1:] for part in (n // 2, 2)]
+            pairs = even.reshape(x.shape[0], *halves)
+            x = jnp.mean(pairs, axis=tuple(range(2, pairs.ndim, 2)))
+        return jnp.tensordot(self.weight, x, axes=1)
+
+
+class Classifier(eqx.Module):
+    """Stem, blocks, mean over all places, linear map to scores. Takes `(rows, channels, *space)`."""
+
+    stem: eqx.nn.Conv
+    body: Chain | ParticleChain
+    head: eqx.nn.Linear
+
+    def __call__(self, x: Array) -> Float[Array, "rows classes"]:
+        x = self.body(jax.vmap(self.stem)(x))
+        return jax.vmap(self.head)(jnp.mean(x, axis=tuple(range(2, x.ndim))))
+
+
+def resnet(
+    nets: tuple[Net, ...],
+    *,
+    inputs: int,
+    classes: int,
+    reduce: Literal["pool", "stride", "none"] = "pool",
+    groups: int = 0,
+    passing: bool = False,
+    key: PRNGKeyArray,
+) -> Classifier:
+    """A classifier of images whose blocks are nets with convolutional fields.
+
+    **Arguments:**
+
+    - `nets`: the blocks. Channels may grow from one to the next.
+    - `inputs`, `classes`: channels of the images, and number of classes.
+    - `reduce`, `groups`: of the [`shootax.nn.Transition`][] between blocks.
+    - `passing`: whether particles are passed on from block to block; otherwise each has its own.
+    - `key`: a JAX random key.
+    """
+    keys = jax.random.split(key, len(nets) + 1)
+    channels = [net.field.dim for net in nets]  # pyright: ignore[reportAttributeAccessIssue]
+    space = len(nets[0].field.state.shape) - 1
+    pairs = itertools.pairwise(channels)
+    between = tuple(
+        Transition(pair, reduce=reduce, groups=groups, key=k)
+        for pair, k in zip(pairs, keys[2:], strict=True)
+    )
+    if passing:
+        body: Chain | ParticleChain = ParticleChain(nets, between)
+    else:
+        steps = [step for net, t in zip(nets, (*between, None), strict=True) for step in (net, t)]
+        body = Chain(*(step for step in steps if step is not None))
+    stem = eqx.nn.Conv(space, inputs, channels[0], kernel_size=3, padding=1, key=keys[0])
+    return Classifier(stem, body, eqx.nn.Linear(channels[-1], classes, key=keys[1]))

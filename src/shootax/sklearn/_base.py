@@ -1,0 +1,201 @@
+"""What the estimators have in common: their parameters, training, and what is known afterwards."""
+
+import abc
+import os
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+import shootax as sx
+from shootax import _checks as checks
+from shootax._train.losses import Loss
+from shootax.export._whole import Exportable
+from shootax.sklearn import _model as model
+from shootax.sklearn import _saving as saving
+from shootax.sklearn import _training as training
+from shootax.sklearn._tables import Rows
+
+
+class AbstractShooting(BaseEstimator, Exportable):
+    """An estimator around one net: linear lift, UpDown with some formulation, linear readout."""
+
+    loss_: float
+    _table: dict[str, Any] | None = None  # what a file says of the table it was fitted to
+
+    def __init__(
+        self,
+        *,
+        formulation: str = "dynamic-particles",
+        width: int | None = None,
+        inflation: int = 1,
+        particles: int = 5,
+        depth: int = 5,
+        activation: str = "tanh",
+        penalty_weight: float = 0.01,
+        weight_decay: float = 0.5,
+        learning_rate: float = 0.01,
+        batch_size: int = 32,
+        max_iter: int = 100,
+        early_stopping: bool = True,
+        validation_fraction: float = 0.1,
+        n_iter_no_change: int = 30,
+        random_state: Any = 0,
+    ):
+        """**Arguments:**
+
+        - `formulation`: where the weights come from: `"dynamic-particles"`, `"static-particles"`,
+            `"static-direct"` or `"dynamic-direct"`.
+        - `width`: the size of the visible state. By default it grows with the root of the number of
+            columns: 12 for up to 12 columns, 16 for up to 20, 20 beyond.
+        - `inflation`: the size of the hidden state, in widths.
+        - `particles`: their number, where the formulation has any.
+        - `depth`: the number of steps of RK4 from $t = 0$ to $1$.
+        - `activation`: `"tanh"`, `"relu"`, `"softplus"`, `"sigmoid"` or `"gelu"`.
+        - `penalty_weight`: of $∫R(θ(t))\\\\, dt$ in what is minimised.
+        - `weight_decay`: of the two linear maps, as in AdamW.
+        - `learning_rate`, `batch_size`: of Adam; the rate falls to zero along half a cosine.
+        - `max_iter`: the largest number of epochs.
+        - `early_stopping`: whether to hold out rows, stop when the loss on them has not fallen for
+            `n_iter_no_change` epochs, and keep the best model.
+        - `validation_fraction`: how much to hold out. With too few rows for five to be held out,
+            all are trained on, and the loss on them decides.
+        - `n_iter_no_change`: see `early_stopping`.
+        - `random_state`: a seed. The same seed and data give the same model.
+        """
+        self.formulation = formulation
+        self.width = width
+        self.inflation = inflation
+        self.particles = particles
+        self.depth = depth
+        self.activation = activation
+        self.penalty_weight = penalty_weight
+        self.weight_decay = weight_decay
+        self.learning_rate = learning_rate
+        self.batch_size = batch_size
+        self.max_iter = max_iter
+        self.early_stopping = early_stopping
+        self.validation_fraction = validation_fraction
+        self.n_iter_no_change = n_iter_no_change
+        self.random_state = random_state
+
+    @property
+    def penalty_(self) -> float:
+        """$∫R(θ(t))\\, dt$ of the trained net."""
+        check_is_fitted(self)
+        return training.measures(self.net_)[0]
+
+    @property
+    def complexity_(self) -> float:
+        """$∫\\log_2 Σ_k\\|θ_k(t)\\|_F^2\\, dt$ of the trained net."""
+        check_is_fitted(self)
+        return training.measures(self.net_)[1]
+
+    @property
+    def energy_(self) -> float:
+        """What was minimised: mean loss on the training rows + `penalty_weight` · `penalty_`."""
+        check_is_fitted(self)
+        return self.loss_ + self.penalty_weight * self.penalty_
+
+    @property
+    def n_parameters_(self) -> int:
+        """The number of trained numbers."""
+        check_is_fitted(self)
+        return sx.count(self.net_)
+
+    def save(self, path: str | os.PathLike, *, record: dict[str, Any] | None = None) -> None:
+        """Writes the fitted estimator to one file, whole or not at all, without pickle.
+
+        **Arguments:**
+
+        - `path`: where to; the usual ending is `.safetensors`. The file is also one of
+            [`shootax.load`][], which gives the net alone.
+        - `record`: anything JSON can hold, kept beside it.
+        """
+        check_is_fitted(self)
+        saving.save(path, self, record or {})
+
+    @classmethod
+    def load(cls, path: str | os.PathLike) -> Self:
+        """Reads an estimator that `save` wrote."""
+        return saving.load(path, cls)
+
+    @abc.abstractmethod
+    def _state(self) -> dict[str, Any]:
+        """What was learned beside the net, as JSON can hold it."""
+
+    @abc.abstractmethod
+    def _restore(self, state: dict[str, Any]) -> None:
+        """The inverse of `_state`."""
+
+    def _random(self) -> np.random.Generator:
+        source = check_random_state(self.random_state)
+        return np.random.default_rng(source.randint(2**31 - 1))
+
+    def _shape(self, inputs: int, outputs: int) -> model.Shape:
+        checks.one_of(self.formulation, sx.FORMULATIONS, "formulation")
+        whole = ("inflation", "particles", "depth")
+        numbers = {name: checks.positive_integer(getattr(self, name), name) for name in whole}
+        if self.width is None:
+            width = model.default_width(inputs)
+        else:
+            width = checks.positive_integer(self.width, "width")
+        return model.Shape(
+            inputs,
+            outputs,
+            formulation=self.formulation,
+            activation=self.activation,
+            width=width,
+            **numbers,
+        )
+
+    def _held_out_fraction(self) -> float:
+        fraction = checks.positive_number(self.validation_fraction, "validation_fraction")
+        if fraction >= 1:
+            raise ValueError(f"validation_fraction must be below 1, got {fraction}.")
+        return fraction if self.early_stopping else 0.0
+
+    def _train(
+        self,
+        shape: model.Shape,
+        rows: Rows,
+        held_out: Rows | None,
+        loss: str | Loss,
+        rng: np.random.Generator,
+    ) -> None:
+        """Trains a net, and notes how it went."""
+        patience = checks.positive_integer(self.n_iter_no_change, "n_iter_no_change")
+        options = training.Options(
+            epochs=checks.positive_integer(self.max_iter, "max_iter"),
+            batch_size=checks.positive_integer(self.batch_size, "batch_size"),
+            learning_rate=checks.positive_number(self.learning_rate, "learning_rate"),
+            penalty_weight=checks.non_negative_number(self.penalty_weight, "penalty_weight"),
+            weight_decay=checks.non_negative_number(self.weight_decay, "weight_decay"),
+            patience=patience if self.early_stopping else None,
+            seed=int(rng.integers(2**31)),
+        )
+        start = model.first(shape, rows.x, rng)
+        fitted = training.train(start, rows, held_out, loss, options)
+        self.shape_, self._table = shape, None
+        self.net_ = fitted.net
+        self.loss_curve_ = fitted.history["objective"].tolist()
+        self.validation_curve_ = (
+            fitted.history["validation"].tolist() if held_out is not None else None
+        )
+        self.n_iter_ = len(self.loss_curve_)
+        self.seconds_ = fitted.seconds
+
+    def __getstate__(self) -> dict[str, Any]:
+        """A net holds functions that cannot be pickled, so its numbers go in its place."""
+        state: dict[str, Any] = {**BaseEstimator.__getstate__(self)}  # pyright: ignore
+        if "net_" in state:
+            state["net_"] = model.leaves(state["net_"])
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        state = dict(state)
+        if "net_" in state:
+            state["net_"] = model.assembled(state["shape_"], state["net_"])
+        BaseEstimator.__setstate__(self, state)

@@ -1,0 +1,242 @@
+"""Columns of a table as numbers: numbers, categories and dates, with entries that are missing."""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+import pandas as pd
+
+from shootax.sklearn import _dates as dates
+
+MOST_LEVELS, MOST_LEVELS_KEPT = 50, 1000
+
+# The types that pandas itself declares say less than they ask for.
+Frame: TypeAlias = Any
+Series: TypeAlias = Any
+
+
+class Column(NamedTuple):
+    """One column of a table, as it was when a model was fitted.
+
+    A numeric column has no `levels`; its missing entries become `mean`. From whole numbers that are
+    too large for a float `offset` is subtracted first, so that what tells them apart is not lost. A
+    column of dates has a `calendar`. A column whose entries can be missing has one more number,
+    which says so.
+    """
+
+    name: str
+    levels: list[str] | None
+    mean: float | None
+    missing: bool
+    offset: int = 0
+    calendar: dates.Calendar | None = None
+
+    @property
+    def kind(self) -> str:
+        """`"date"`, `"number"` or `"category"`."""
+        if self.calendar is not None:
+            return "date"
+        return "number" if self.levels is None else "category"
+
+    @property
+    def width(self) -> int:
+        """How many numbers it becomes."""
+        if self.calendar is not None:
+            return self.calendar.width + self.missing
+        return (1 if self.levels is None else len(self.levels)) + self.missing
+
+
+class Problems:
+    """What is wrong with columns, collected and told in one message."""
+
+    def __init__(self) -> None:
+        self.found: list[str] = []
+
+    def __enter__(self) -> "Problems":
+        return self
+
+    def __exit__(self, kind: type | None, error: BaseException | None, _: Any) -> bool:
+        """Notes a `ValueError` and goes on; other errors are not held up."""
+        if kind is None or not issubclass(kind, ValueError):
+            return False
+        self.found.append(str(error).rstrip("."))
+        return True
+
+    def tell(self) -> None:
+        """Raises if there was anything."""
+        if self.found:
+            raise ValueError("; ".join(self.found) + ".")
+
+
+def learn(frame: Frame, categorical: Sequence[str] = (), keep: Sequence[str] = ()) -> list[Column]:
+    """What the columns of a table are. Text, truth values and those named are categorical.
+
+    Columns named in `keep` may have more levels than make sense. All that is wrong with any column
+    is told in one error.
+    """
+    columns, problems = [], Problems()
+    for name in frame.columns:
+        with problems:
+            most = MOST_LEVELS_KEPT if name in keep else MOST_LEVELS
+            columns.append(_learned(frame[name], name in categorical, most))
+    problems.tell()
+    return columns
+
+
+def _learned(values: Series, categorical: bool, most: int) -> Column:
+    name, missing = str(values.name), bool(values.isna().any())
+    if values.isna().all():
+        raise ValueError(f"Column {name!r} is empty. Leave it out: --ignore {name}")
+    if not categorical:
+        calendar = dates.learn(values)
+        if calendar is not None:
+            return Column(name, None, None, missing, calendar=calendar)
+    if categorical or is_categorical(values):
+        return Column(name, _levels(values, most), None, missing)
+    offset = _offset(values)
+    numbers = numbers_of(values, offset)
+    # Divided before they are added, as a sum of the largest floats is none.
+    mean = float(np.nansum(numbers / np.sum(~np.isnan(numbers))))
+    return Column(name, None, mean, missing, offset)
+
+
+def encode(frame: Frame, columns: Sequence[Column]) -> tuple[np.ndarray, list[str]]:
+    """The table as numbers, and warnings about what it has that the model does not know.
+
+    The columns may come in any order, and others beside them are not looked at.
+    """
+    parts: list[np.ndarray] = []
+    notes: list[str] = []
+    problems = Problems()
+    absent = [column.name for column in columns if column.name not in frame.columns]
+    if absent:
+        there = ", ".join(map(repr, frame.columns)) or "none"
+        problems.found.append(
+            f"The table lacks the columns {', '.join(map(repr, absent))} that the model was fitted "
+            f"with; it has: {there}"
+        )
+    for column in columns:
+        if column.name in frame.columns:
+            with problems:
+                parts += _encoded(frame[column.name], column, notes)
+    problems.tell()
+    return np.concatenate([part.astype(np.float64) for part in parts], axis=1), notes
+
+
+def _encoded(values: Series, column: Column, notes: list[str]) -> list[np.ndarray]:
+    lost = values.isna().to_numpy()
+    if lost.any() and not column.missing:
+        row = int(np.flatnonzero(lost)[0])
+        notes.append(
+            f"column {column.name!r} has missing entries (the first in row {row + 1}), which it "
+            "never had in training; they count as "
+            f"{'no known level' if column.kind == 'category' else 'average'}"
+        )
+    flag = [lost[:, None]] if column.missing else []
+    if column.calendar is not None:
+        return [dates.encode(values, column.calendar), *flag]
+    if column.levels is None:
+        numbers = numbers_of(values, column.offset)
+        return [np.where(lost, column.mean or 0.0, numbers)[:, None], *flag]
+    text = _text(values)
+    unknown = ~text.isin(column.levels).to_numpy() & ~lost
+    if unknown.any():
+        row = int(np.flatnonzero(unknown)[0])
+        notes.append(
+            f"column {column.name!r} has entries that training never saw, such as "
+            f"{text.iloc[row]!r} in row {row + 1}; they count as no known level"
+        )
+    return [np.stack([(text == level).to_numpy() for level in column.levels], axis=1), *flag]
+
+
+def to_json(columns: Sequence[Column]) -> list[dict[str, Any]]:
+    """As JSON can hold it."""
+    return [
+        {**column._asdict(), "calendar": column.calendar and column.calendar._asdict()}
+        for column in columns
+    ]
+
+
+def from_json(tree: list[dict[str, Any]]) -> list[Column]:
+    """The inverse of `to_json`. Files of older versions lack the fields with defaults."""
+    columns = [Column(**column) for column in tree]
+    return [
+        column._replace(calendar=column.calendar and dates.Calendar(**column.calendar))  # pyright: ignore
+        for column in columns
+    ]
+
+
+def is_categorical(values: Series) -> bool:
+    """Whether it holds text or truth values. Text that is mostly numbers is a mistake."""
+    if pd.api.types.is_bool_dtype(values) or isinstance(values.dtype, pd.CategoricalDtype):
+        return True
+    if pd.api.types.is_numeric_dtype(values):
+        return False
+    present = values.dropna()
+    if present.map(lambda entry: isinstance(entry, bool | np.bool_)).all():
+        return True
+    share = _converted(present).notna().mean()
+    if share < 0.5:
+        return True
+    numbers_of(values)  # raises at the first entry that is not a number
+    return False
+
+
+def numbers_of(values: Series, offset: int = 0) -> np.ndarray:
+    """The entries as floats, less a whole number; NaN where one is missing."""
+    if pd.api.types.is_timedelta64_dtype(values):
+        values = values.dt.total_seconds()
+    if not pd.api.types.is_numeric_dtype(values):
+        numbers = _converted(values)
+        wrong = (numbers.isna() & values.notna()).to_numpy()
+        if wrong.any():
+            row = int(np.flatnonzero(wrong)[0])
+            raise ValueError(
+                f"Column {values.name!r} should hold numbers, but row {row + 1} has "
+                f"{values.iloc[row]!r}. Correct it, or leave it empty if it is not known; when "
+                f"fitting, --categorical {values.name} makes the column one of categories."
+            )
+        values = numbers
+    if offset and pd.api.types.is_integer_dtype(values):
+        # In Python's own integers, as a difference may be too large for 64 bits.
+        array = np.array([np.nan if pd.isna(v) else float(int(v) - offset) for v in values])
+    else:
+        array = values.to_numpy(np.float64, na_value=np.nan) - offset
+    if np.isinf(array).any():
+        row = int(np.flatnonzero(np.isinf(array))[0])
+        raise ValueError(f"Column {values.name!r} has infinity in row {row + 1}. Correct it.")
+    return array
+
+
+def _offset(values: Series) -> int:
+    """What to subtract from whole numbers, some of which no float can hold."""
+    if not pd.api.types.is_integer_dtype(values):
+        return 0
+    least, most = int(values.min()), int(values.max())
+    return least if max(abs(least), abs(most)) > 2**53 else 0
+
+
+def _levels(values: Series, most: int) -> list[str]:
+    levels = sorted(set(_text(values.dropna())))
+    if len(levels) > most:
+        raise ValueError(
+            f"Column {values.name!r} has {len(levels)} different entries, such as {levels[0]!r}; at "
+            f"most {most} make sense as categories. Leave it out: --ignore {values.name}"
+        )
+    return levels
+
+
+def _text(values: Series) -> Series:
+    """Entries as text; a whole number is written without a point, however the file was read."""
+
+    def one(entry: Any) -> Any:
+        if isinstance(entry, float | np.floating) and float(entry).is_integer():
+            return str(int(entry))
+        return str(entry)
+
+    return values.map(one, na_action="ignore")
+
+
+def _converted(values: Series) -> Series:
+    """As numbers, missing where an entry is none."""
+    return pd.to_numeric(values, errors="coerce")

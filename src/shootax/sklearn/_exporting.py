@@ -1,0 +1,212 @@
+"""Fitted estimators as one program: raw columns in, predictions or probabilities out.
+
+Row by row the program takes the columns of the table in double precision. A column of text comes as
+codes, the number of the entry among its levels, and NaN is an entry that is missing.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+from shootax.export._whole import Whole
+from shootax.sklearn._between import Between
+from shootax.sklearn._scaling import Scaler
+
+UNKNOWN = -1
+"""The code of an entry that training never saw."""
+
+
+def exported(
+    estimator: Any,
+    finish: Callable[[Any], Any],
+    predict: Callable[[Any], np.ndarray],
+    outputs: dict[str, Any],
+) -> Whole:
+    """The whole of an estimator of tables.
+
+    **Arguments:** `finish`, from the outputs of the net to the answers; `predict`, its own answers
+    for encoded rows; `outputs`, what they are, for the file beside the program.
+    """
+    table, scaler = estimator._table, estimator._x
+    count = estimator.n_features_in_
+    if table is None:
+        names = getattr(estimator, "feature_names_in_", [f"x{i}" for i in range(count)])
+        columns = [{"name": str(name), "levels": None, "mean": None} for name in names]
+    else:
+        columns = table["columns"]
+    _check(columns)
+
+    def prepare(x: Float[Array, "rows columns"]) -> Float[Array, "rows numbers"]:
+        return scaled(x if table is None else encoded(x, columns), scaler)
+
+    def sample(rng: np.random.Generator, rows: int) -> np.ndarray:
+        return _sample(rng, rows, columns, scaler)
+
+    def reference(x: np.ndarray) -> np.ndarray:
+        return predict(x if table is None else _by_the_table(x, columns))
+
+    inputs = [
+        {
+            "name": column["name"],
+            "kind": "number" if column["levels"] is None else "category",
+            **({} if column["levels"] is None else {"levels": column["levels"]}),
+            **({"offset": column["offset"]} if column.get("offset") else {}),
+            "missing": "allowed" if table is not None else "not allowed",
+        }
+        for column in columns
+    ]
+    about = {"estimator": type(estimator).__name__, "inputs": inputs, "outputs": outputs}
+    return Whole(estimator.net_, (len(columns),), prepare, finish, about, sample, reference)
+
+
+def scaled(x: Float[Array, "rows n"], scaler: Scaler) -> Float[Array, "rows n"]:
+    """`Scaler.forward`, traced. A column without spread becomes zero."""
+    spread = np.asarray(scaler.spread, np.float64)[None]
+    varies = spread > 0
+    moved = (x - np.asarray(scaler.mean, np.float64)[None]) / np.where(varies, spread, 1.0)
+    return moved if varies.all() else moved * varies.astype(np.float64)
+
+
+def unscaled(y: Float[Array, "rows n"], scaler: Scaler) -> Float[Array, "rows n"]:
+    """`Scaler.back`, traced."""
+    mean, spread = (np.asarray(part, np.float64)[None] for part in scaler)
+    return y * spread + mean
+
+
+def encoded(x: Float[Array, "rows columns"], columns: Sequence[dict]) -> Float[Array, "rows n"]:
+    """`columns.encode`, traced, for columns of numbers and codes."""
+    parts, i = [], 0
+    while i < len(columns):
+        column, stop = columns[i], i + 1
+        if column["levels"] is None and not column["missing"]:
+            while stop < len(columns) and _is_plain(columns[stop]):  # many columns in one piece
+                stop += 1
+            means = np.array([[entry["mean"] or 0.0 for entry in columns[i:stop]]])
+            part = x[:, i:stop]
+            parts.append(jnp.where(jnp.isnan(part), means, part))
+        else:
+            part = x[:, i:stop]
+            lost = jnp.isnan(part)
+            if column["levels"] is None:
+                parts.append(jnp.where(lost, np.full((1, 1), column["mean"] or 0.0), part))
+            else:
+                codes = np.arange(len(column["levels"]), dtype=np.float64)[None]
+                parts.append((part == codes).astype(np.float64))
+            if column["missing"]:
+                parts.append(lost.astype(np.float64))
+        i = stop
+    return jnp.concatenate(parts, axis=1)
+
+
+def _is_plain(column: dict[str, Any]) -> bool:
+    return column["levels"] is None and not column["missing"]
+
+
+def _check(columns: Sequence[dict]) -> None:
+    dates = [column["name"] for column in columns if column.get("calendar")]
+    if dates:
+        raise ValueError(
+            f"The columns {', '.join(map(repr, dates))} hold dates, which cannot be exported. Fit with "
+            "the numbers that matter in them, such as year and month, as columns of their own."
+        )
+
+
+def _sample(
+    rng: np.random.Generator, rows: int, columns: Sequence[dict], scaler: Scaler
+) -> np.ndarray:
+    """Raw rows in the range of the training table, with entries that are missing or new."""
+    x, place = np.empty((rows, len(columns))), 0
+    for i, column in enumerate(columns):
+        if column["levels"] is None:
+            mean, spread = scaler.mean[place], scaler.spread[place]
+            x[:, i] = mean + spread * rng.uniform(-1.7, 1.7, rows)  # as wide as a uniform column
+            if column.get("offset"):  # these are whole numbers
+                x[:, i] = np.round(x[:, i])
+        else:
+            x[:, i] = rng.integers(UNKNOWN, len(column["levels"]), rows)
+        width = 1 if column["levels"] is None else len(column["levels"])
+        if column.get("missing"):
+            x[rng.random(rows) < 0.2, i] = np.nan
+        place += width + bool(column.get("missing"))
+    return x
+
+
+def _by_the_table(x: np.ndarray, described: Sequence[dict]) -> np.ndarray:
+    """Raw rows as the numbers that the estimator takes, by way of a table with the text in it."""
+    import pandas as pd
+
+    from shootax.sklearn import _columns as tables
+
+    frame = {}
+    for values, column in zip(x.T, described, strict=True):
+        if column["levels"] is None:
+            offset = column.get("offset") or 0
+            frame[column["name"]] = values if not offset else _whole(values, offset)
+        else:
+            text = [*column["levels"], "\0 never seen"]  # the last one is that of code -1
+            frame[column["name"]] = [None if v != v else text[int(v)] for v in values]
+    return tables.encode(pd.DataFrame(frame), tables.from_json(list(described)))[0]
+
+
+def _whole(values: np.ndarray, offset: int) -> Any:
+    import pandas as pd
+
+    entries = [None if v != v else int(v) + offset for v in values]
+    return pd.array(entries, dtype="Int64")  # pyright: ignore[reportArgumentType,reportCallIssue]
+
+
+def forecasts(estimator: Any) -> Whole:
+    """The whole of a forecaster: its last `history` entries in, `horizon` steps ahead out."""
+    length, features = estimator.history, estimator.n_features_in_
+    step, span, scaler = estimator.step_, estimator.span_, estimator._x
+    ahead = step * np.arange(1, estimator.horizon + 1)
+    if ahead[-1] > span * (1 + 1e-9):
+        raise ValueError(
+            f"A forecast of {estimator.horizon} steps of {step:g} goes beyond the longest time "
+            f"learned, {span:g}, and starts again on the way; that cannot be exported. Fit with even "
+            "times, or give a net of your own to export."
+        )
+    uneven = estimator._uneven and length > 1
+    mean, spread = (np.asarray(part, np.float64)[None, None] for part in scaler)
+    varies = spread > 0
+
+    def prepare(x: Any) -> Any:
+        values = x["values"] if uneven else x
+        lost = jnp.isnan(values)
+        moved = (values - mean) / np.where(varies, spread, 1.0)
+        moved = jnp.where(lost, 0.0, moved * varies.astype(np.float64))
+        parts = [moved.reshape(values.shape[0], length * features)]
+        if estimator._missing:
+            seen = jnp.logical_not(lost).astype(np.float64)
+            parts.append(seen.reshape(values.shape[0], length * features))
+        if uneven:
+            parts.append((x["times"][:, 1:] - x["times"][:, :-1]) / step - 1)
+        return jnp.concatenate(parts, axis=1)
+
+    def finish(y: Any) -> Any:
+        return y * spread + mean
+
+    def sample(rng: np.random.Generator, rows: int) -> Any:
+        values = mean + spread * rng.uniform(-1.7, 1.7, (rows, length, features))
+        if estimator._missing:
+            values[rng.random(values.shape) < 0.2] = np.nan
+        times = np.cumsum(step * rng.uniform(0.5, 1.5, (rows, length)), axis=1)
+        return {"values": values, "times": times} if uneven else values
+
+    def reference(x: Any) -> np.ndarray:
+        if uneven:
+            return estimator.predict(x["values"], times=x["times"])
+        return estimator.predict(x)
+
+    moments = np.clip(ahead / span, 0.0, 1.0)
+    shape = {"values": (length, features), "times": (length,)} if uneven else (length, features)
+    about = {
+        "estimator": type(estimator).__name__,
+        "inputs": {"history": length, "features": features, "step": step, "times": uneven},
+        "outputs": {"kind": "forecasts", "horizon": estimator.horizon, "after": ahead.tolist()},
+    }
+    net = Between(estimator.net_, moments)
+    return Whole(net, shape, prepare, finish, about, sample, reference)

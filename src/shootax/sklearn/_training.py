@@ -1,0 +1,167 @@
+"""Training and evaluation of nets for tables, in few compiled programs.
+
+Rows and columns of zeros fill a table up to the next of a few sizes, so that tables of similar
+size, such as the folds of a cross-validation, share one program. They have no effect: rows count
+with weight zero, and the weights of added columns are cut off again.
+"""
+
+import warnings
+from typing import Any, NamedTuple
+
+import equinox as eqx
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array
+
+import shootax as sx
+from shootax._train.losses import Loss
+from shootax.sklearn._tables import Rows, filled, power_of_two
+
+AVERAGING = 0.98
+"""Early stopping would otherwise take a model from the middle of its wandering."""
+
+LARGEST = float(np.sqrt(np.finfo(np.float32).max))
+
+LEAST_ROWS, LEAST_HELD_OUT, LEAST_COLUMNS = 256, 64, 32
+
+
+class Options(NamedTuple):
+    """The numbers of a training; none of them needs a new program, but for the batch size."""
+
+    epochs: int
+    batch_size: int
+    learning_rate: float
+    penalty_weight: float
+    weight_decay: float
+    patience: int | None
+    seed: int
+
+
+def train(
+    net: sx.Net, rows: Rows, held_out: Rows | None, loss: str | Loss, options: Options
+) -> sx.Fit:
+    """Trains for all epochs, or, with patience, until the loss on the held-out rows has not fallen
+    for a while, and then keeps the best; with nothing held out the training rows take that place.
+
+    A training that diverges is repeated with a smaller learning rate.
+    """
+    columns = net.lift.weight.shape[1]  # pyright: ignore
+    wide = _widened(net)
+    watched = _widened_rows(rows if held_out is None else held_out, LEAST_HELD_OUT)
+    # One row more than needed, so that there always is an empty one: with or without is two programs.
+    rows = _widened_rows(rows, power_of_two(len(rows.x) + 1, LEAST_ROWS))
+    settings: dict[str, Any] = {
+        "epochs": options.epochs,
+        "batch_size": options.batch_size,
+        "loss": loss,
+        "data_weight": 1.0,
+        "penalty_weight": options.penalty_weight,
+        "weight_decay": {name: options.weight_decay for name in ("lift.weight", "readout.weight")},
+        "clip": 10.0,
+        "averaging": AVERAGING,
+        "patience": options.patience,
+        "validation": None if options.patience is None else _as_validation(watched),
+        "weights": rows.weight,
+        "times": rows.times,
+        "seed": options.seed,
+        "progress": False,
+    }
+    rate = options.learning_rate
+    for attempt in range(ATTEMPTS):
+        try:
+            fitted = sx.fit(wide, rows.x, rows.y, learning_rate=rate, **settings)
+            break
+        except sx.DivergedError as error:
+            if attempt == ATTEMPTS - 1:
+                if len(error.result.history["objective"]) == 0:
+                    raise
+                warnings.warn(f"{error} The last good model is used.", stacklevel=4)
+                fitted = error.result
+                break
+            rate /= 10
+    return fitted._replace(net=_cut(fitted.net, columns))
+
+
+ATTEMPTS = 3
+
+
+def outputs(net: sx.Net, x: np.ndarray, times: np.ndarray | None = None) -> np.ndarray:
+    """The outputs for all rows, at the end or at each row's times, in double precision.
+
+    Raises a `ValueError` if an input is too large to compute with, and warns of outputs that are not
+    finite.
+    """
+    far = first_too_large(x)
+    if far is not None:
+        raise ValueError(
+            f"X has a value that is too large in row {far[0] + 1}, column {far[1] + 1}: it lies "
+            f"{abs(x[far]):.1e} standard deviations from the mean of the training data. Correct it, "
+            "or leave the row out."
+        )
+    wide = _widened(net)
+    x = filled(x, wide.lift.weight.shape[1], axis=1)  # pyright: ignore
+    chunk = LEAST_ROWS if len(x) <= 4 * LEAST_ROWS else 16 * LEAST_ROWS
+    parts = []
+    for start in range(0, len(x), chunk):
+        some = slice(start, start + chunk)
+        now = jnp.asarray(filled(x[some], chunk), jnp.result_type(float))
+        when = times if times is None else jnp.asarray(filled(times[some], chunk), now.dtype)
+        parts.append(np.asarray(_apply(wide, now, when), np.float64)[: len(x[some])])
+    return finite(np.concatenate(parts))
+
+
+def first_too_large(x: np.ndarray) -> tuple[int, int] | None:
+    """Row and column of the first scaled input whose square overflows in single precision."""
+    where = np.argwhere(np.abs(x) > LARGEST)
+    return (int(where[0, 0]), int(where[0, 1])) if len(where) else None
+
+
+def finite(predictions: np.ndarray) -> np.ndarray:
+    """The same predictions, with a warning if any is not finite."""
+    lost = np.any(~np.isfinite(predictions.reshape(len(predictions), -1)), axis=1)
+    if lost.any():
+        warnings.warn(
+            f"{int(lost.sum())} of {len(predictions)} predictions are not finite, the first in row "
+            f"{int(np.argmax(lost)) + 1}: the network overflows there. Do not use them.",
+            stacklevel=4,
+        )
+    return predictions
+
+
+@eqx.filter_jit
+def _apply(net: sx.Net, x: Array, times: Array | None) -> Array:
+    return net(x, times)
+
+
+@eqx.filter_jit
+def _measure(net: sx.Net) -> tuple[Array, Array]:
+    return sx.penalty(net), sx.complexity(net)
+
+
+def measures(net: sx.Net) -> tuple[float, float]:
+    """Penalty and complexity."""
+    penalty, complexity = _measure(_widened(net))
+    return float(penalty), float(complexity)
+
+
+def _widened(net: sx.Net) -> sx.Net:
+    weight = np.asarray(net.lift.weight)  # pyright: ignore
+    size = power_of_two(weight.shape[1], LEAST_COLUMNS)
+    return _with_lift(net, filled(weight, size, axis=1))
+
+
+def _cut(net: sx.Net, columns: int) -> sx.Net:
+    return _with_lift(net, np.asarray(net.lift.weight)[:, :columns])  # pyright: ignore
+
+
+def _with_lift(net: sx.Net, weight: np.ndarray) -> sx.Net:
+    return eqx.tree_at(lambda n: n.lift.weight, net, jnp.asarray(weight))
+
+
+def _widened_rows(rows: Rows, least: int) -> Rows:
+    columns = power_of_two(rows.x.shape[1], LEAST_COLUMNS)
+    return rows.filled(power_of_two(len(rows.x), least), columns)
+
+
+def _as_validation(rows: Rows) -> tuple:
+    return (rows.x, rows.y, rows.weight, *(() if rows.times is None else (rows.times,)))
