@@ -47,7 +47,7 @@ def test_every_public_module_has_a_lasting_name():
 
 def test_every_name_of_the_first_format_leads_somewhere():
     assert set(FORMAT_1.values()) <= registry.classes().keys()
-    assert FORMAT_1["shootax.latent.layers.Downsample"] == "nn.Downsample"
+    assert FORMAT_1["shootax.latent.layers.Halve"] == "nn.Downsample"
     assert FORMAT_1["equinox.nn._linear.Linear"] == "equinox.nn.Linear"
 
 
@@ -306,7 +306,7 @@ def test_one_object_of_every_class_of_the_first_format(path):
 
 
 def test_functions_of_users_in_files_of_the_first_format(path):
-    model = {"module": "shootax.readouts.VisibleReadout", "fields": {"dim": 2}}
+    model = {"module": "shootax.readouts.TakeX", "fields": {"dim": 2}}
     tree = {"list": [model, {"known": "cases.Wave"}, {"known": "jax._src.nn.functions.relu"}]}
     header = {"program": "shootax", "format": "1", "version": "0.1.0", "record": "{}"}
     container.write(path, {**header, "model": json.dumps(tree)}, {})
