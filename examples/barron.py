@@ -96,10 +96,8 @@ def run(function: str = "quadratic", *, epochs: int = 100, seed: int = 0) -> flo
         x,
         (y - mean) / scale,
         epochs=epochs,
-        learning_rate=3e-5,
-        clip=0.3,
-        validation=(held, (seen - mean) / scale),
-        keep_best=True,
+        optimizer=sx.Optimizer(3e-5, clip=0.3),
+        validation=sx.Validation((held, (seen - mean) / scale), keep_best=True),
         together=False,
     )
     fits = [fit.result if isinstance(fit, sx.DivergedError) else fit for fit in fits]

@@ -70,19 +70,17 @@ def run(kind: str, *, epochs: int = 200, particles: int = 8, seed: int = 0) -> t
     """Parameters, and the share of held-out images that are read correctly."""
     x, x_test, y, y_test = digits(seed)
     model = build(kind, particles=particles, key=jax.random.key(seed))
-    # A step of Adam in one momentum is a small step in θ, so momenta have a larger unit.
-    units = None if kind == "plain" else {"momenta": 10.0, "positions": 3.0}
+    # A step of Adam in one momentum is a small step in θ, so momenta have a larger learning rate.
+    lr_scale = None if kind == "plain" else {"momenta": 10.0, "positions": 3.0}
     fitted = sx.fit(
         model,
         Shifted(jnp.asarray(x), jnp.asarray(y, jnp.float32)),
         loss="cross_entropy",
         epochs=epochs,
         batch_size=64,
-        learning_rate=0.01,
-        data_weight=1.0,
-        penalty_weight=1e-5,
-        units=units,
-        clip=1.0,
+        data_strength=1.0,
+        penalty_strength=1e-5,
+        optimizer=sx.Optimizer(0.01, clip=1.0, lr_scale=lr_scale),
         seed=seed,
     )
     scores = np.asarray(fitted.net(x_test))

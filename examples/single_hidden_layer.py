@@ -58,10 +58,8 @@ def run(function: str, *, epochs: int = 150, seed: int = 0) -> float:
     mean, scale = y.mean(), y.std()
     net = build(lambda x: (FUNCTIONS[function](x) - mean) / scale, key=jax.random.key(seed))
     options = {
-        "learning_rate": 5e-4,
-        "clip": 0.1,
-        "validation": (held, (seen - mean) / scale),
-        "keep_best": True,
+        "optimizer": sx.Optimizer(5e-4, clip=0.1),
+        "validation": sx.Validation((held, (seen - mean) / scale), keep_best=True),
         "seed": seed,
     }
     try:

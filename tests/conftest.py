@@ -37,4 +37,4 @@ def room_for_programs():
     """So that hundreds of tests can compile in one process."""
     from shootax._cache import make_room  # after the hook above
 
-    make_room(share=0.85)
+    make_room(share=0.8, quiet=True)

@@ -75,7 +75,8 @@ class Runner:
     """Makes a training step on the same batch at each call; returns the loss before it."""
 
     def __init__(self, case: Case, begin: Start, model: sx.Net):
-        self.step = sx.TrainingStep(model, objective(case), learning_rate=LEARNING_RATE)
+        adam = sx.Optimizer(LEARNING_RATE, schedule=sx.Constant())
+        self.step = sx.TrainingStep(model, objective(case), optimizer=adam)
         self.state = self.step.init()
         self.batch = (jnp.asarray(begin.x), jnp.asarray(targets(case, begin)))
 

@@ -10,7 +10,7 @@ from benchmarks.speed import limit, ours, threads
 from benchmarks.speed.cases import CASES, Case, Start, start
 from benchmarks.speed.settings import Settings, record
 from benchmarks.speed.timing import race
-from shootax._train.compiler_options import compiler_options
+from shootax._train.compiler_options import LONG, compiler_options
 from shootax.sweeps import Channel
 
 SEEDS = 10
@@ -66,8 +66,9 @@ def mapped(case: Case, starts: list[Start]) -> Callable[[], Any]:
         for parts in ([each.state for each in runners], [each.batch for each in runners])
     ]
     states, batches = stacked
-    options = compiler_options(runners[0].state.parameters.size)
-    step = jax.jit(jax.vmap(runners[0].step.pure), donate_argnums=0, compiler_options=options)
+    options = compiler_options(runners[0].state.moving.parameters.size, LONG)
+    wanted: Any = {} if options is None else {"compiler_options": dict(options)}
+    step = jax.jit(jax.vmap(runners[0].step.pure), donate_argnums=0, **wanted)
     held = [states]
 
     def run() -> Any:

@@ -30,7 +30,7 @@ control = sx.Particles.draw(field, sizes["particles"], momentum=sizes["momentum"
 net = sx.Net(field, control, integrator=sx.RK4(sizes["steps"]), key=key)
 x = np.random.default_rng(0).standard_normal((sizes["batch"], sizes["dim"]))
 drawn = time.perf_counter()
-sx.fit(net, x, x, epochs=1, batch_size=sizes["batch"], learning_rate=1e-4, progress=False)
+sx.fit(net, x, x, epochs=1, batch_size=sizes["batch"], optimizer=sx.Optimizer(1e-4), progress=False)
 done = time.perf_counter()
 print(json.dumps({"import": ready - began, "draw": drawn - ready, "total": done - ready}))
 """

@@ -80,9 +80,12 @@ from shootax._train import AbstractSampler as AbstractSampler
 from shootax._train import AbstractSchedule as AbstractSchedule
 from shootax._train import Constant as Constant
 from shootax._train import Cosine as Cosine
-from shootax._train import Fit as Fit
+from shootax._train import EpochReport as EpochReport
+from shootax._train import FitResult as FitResult
+from shootax._train import Optimizer as Optimizer
 from shootax._train import Plateau as Plateau
 from shootax._train import TrainingStep as TrainingStep
+from shootax._train import Validation as Validation
 from shootax._train import fit as fit
 from shootax._train import fit_many as fit_many
 

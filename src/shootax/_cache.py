@@ -3,6 +3,7 @@ of them in memory."""
 
 import os
 import pathlib
+import warnings
 
 import jax
 
@@ -28,12 +29,13 @@ def use_compilation_cache(folder: str | os.PathLike | None = None) -> pathlib.Pa
     return chosen
 
 
-def make_room(share: float = 0.6) -> bool:
-    """Drops the compiled programs of this process when they take too many pieces of memory.
+def make_room(share: float = 0.85, *, quiet: bool = False) -> bool:
+    """Drops the compiled programs of this process when it is about to crash for their number.
 
     XLA maps each function of a program on its own. Linux has a limit on the maps of a process, and
     XLA crashes at it: after about 140 calls of [`shootax.fit`][] that each compile a program of
-    their own. `fit` calls this first. Programs that are needed again are compiled again.
+    their own. `fit` calls this first. Programs that are needed again are compiled again, those of
+    other libraries too, so there is a warning the first time, unless `quiet`.
 
     Returns whether anything was dropped, which is when more than `share` of the limit was taken.
     """
@@ -45,5 +47,18 @@ def make_room(share: float = 0.6) -> bool:
         return False
     if taken <= share * limit:
         return False
+    if not quiet and not _warned:
+        _warned.append(True)
+        warnings.warn(
+            f"This process has {taken} memory maps of at most {limit}, most of them for compiled "
+            "programs. All compiled programs of JAX are dropped, or XLA would crash; those needed again "
+            "are compiled again. To avoid it, train nets of the same kind, or raise the limit "
+            "(sysctl vm.max_map_count).",
+            stacklevel=2,
+        )
     jax.clear_caches()
     return True
+
+
+_warned: list[bool] = []
+"""Whether there was a warning, which is given once."""

@@ -1,46 +1,61 @@
-"""The whole state of a training in a file, to go on from after an interruption, to the last bit."""
+"""The whole state of a training in a file, from which it resumes after an interruption, bit for bit."""
 
 import dataclasses
-import hashlib
 import json
 import os
 import pathlib
 import time
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 
 from shootax._errors import FileFormatError
 from shootax._storage import container
+from shootax._train.fingerprint import is_number, plain_leaves
 
-FORMAT = 2
+FORMAT = 3
 
 
 @dataclasses.dataclass
 class Checkpoint:
-    """A file that is kept up to date while training goes on, at most once in so many seconds."""
+    """A file that holds the state of a running training, renewed at most every so many seconds."""
 
     path: pathlib.Path
     every: float = 30.0
     written: float = dataclasses.field(default_factory=time.monotonic)
+    failed: bool = False
 
     @classmethod
     def at(cls, path: "str | os.PathLike | Checkpoint | None") -> "Checkpoint | None":
         """A checkpoint as `fit` gets it from a user."""
         if path is None or isinstance(path, Checkpoint):
             return path
+        if not isinstance(path, str | os.PathLike):
+            raise ValueError(f"checkpoint must be the path of a file, got {path!r}.")
         return cls(pathlib.Path(path))
+
+    def check(self) -> None:
+        """Raises unless the file can be written, as far as that can be known before."""
+        container.check_place(self.path)
+        if not os.access(self.path.parent, os.W_OK):
+            raise PermissionError(
+                f"Cannot write {self.path}: the folder {self.path.parent} is not writable."
+            )
 
     def is_due(self) -> bool:
         return time.monotonic() - self.written >= self.every
 
     def write(self, mark: str, state: Any, histories: Sequence[Any], record: dict) -> None:
-        """Replaces the file. `histories` are dictionaries of columns, `record` is for JSON."""
-        tensors = {f"state.{i}": leaf for i, leaf in enumerate(_leaves(state))}
+        """Replaces the file. `histories` are dictionaries of columns, `record` is for JSON.
+
+        If that fails, as on a full disk, the file that was there remains. There is a warning, once,
+        and training can go on.
+        """
+        tensors = {f"state.{i}": leaf for i, leaf in enumerate(plain_leaves(state))}
         for i, history in enumerate(histories):
             for name, column in history.items():
                 tensors[f"history.{i}.{name}"] = np.asarray(column, np.float64)
@@ -50,8 +65,17 @@ class Checkpoint:
             "mark": mark,
             "record": json.dumps(record),
         }
-        container.write(self.path, header, tensors)
         self.written = time.monotonic()
+        try:
+            container.write(self.path, header, tensors)
+        except OSError as error:
+            if not self.failed:
+                warnings.warn(
+                    f"The checkpoint {self.path} could not be written ({error}). Training goes on "
+                    "without; the next write is tried as usual.",
+                    stacklevel=2,
+                )
+            self.failed = True
 
     def read(self, mark: str, like: Any) -> tuple[Any, list[dict[str, list[float]]], dict] | None:
         """State, histories and record, or nothing if there is no file yet."""
@@ -81,21 +105,11 @@ class Checkpoint:
             ) from error
 
 
-def is_number(leaf: Any) -> bool:
-    """Whether an array holds numbers, and not random keys."""
-    return not jnp.issubdtype(leaf.dtype, jax.dtypes.prng_key)
-
-
-def _leaves(state: Any) -> list[np.ndarray]:
-    leaves = jax.tree.leaves(state)
-    return [np.asarray(leaf if is_number(leaf) else jax.random.key_data(leaf)) for leaf in leaves]
-
-
 def _restored(tensors: dict[str, np.ndarray], like: Any) -> Any:
     leaves, tree = jax.tree.flatten(like)
     made = []
     for i, leaf in enumerate(leaves):
-        value, want = tensors.get(f"state.{i}"), _leaves(leaf)[0]
+        value, want = tensors.get(f"state.{i}"), plain_leaves(leaf)[0]
         if value is None or (value.shape, value.dtype) != (want.shape, want.dtype):
             raise FileFormatError(
                 f"entry {i} of its state is not a {want.dtype} array of shape {want.shape}"
@@ -114,15 +128,3 @@ def _histories(tensors: dict[str, np.ndarray]) -> list[dict[str, list[float]]]:
                 raise FileFormatError(f"it has the strange column {key!r}")
             histories.setdefault(int(number), {})[name[0]] = column.tolist()
     return [histories[i] for i in sorted(histories)]
-
-
-def fingerprint(problem: Any, state: Any, seeds: Sequence[int]) -> str:
-    """A short text that differs when the numbers of a training would."""
-    recipe = problem.recipe
-    loss = f"{recipe.loss.__module__}.{getattr(recipe.loss, '__qualname__', type(recipe.loss))}"
-    words = (loss, problem.optimizer, repr(recipe.schedule), recipe.batch_size, recipe.shared_times)
-    digest = hashlib.sha256(repr((words, recipe.clipped, recipe.scaled, tuple(seeds))).encode())
-    arrays = eqx.filter((problem.data, problem.validation, problem.settings), eqx.is_array)
-    for leaf in (*_leaves(arrays), *_leaves(state)):
-        digest.update(f"{leaf.dtype}{leaf.shape}".encode() + np.ascontiguousarray(leaf).tobytes())
-    return digest.hexdigest()

@@ -1,6 +1,7 @@
-"""How small programs are best compiled."""
+"""How small programs are best compiled for the CPU."""
 
 import functools
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -8,29 +9,53 @@ import jax.numpy as jnp
 # Below this number of parameters a step on the CPU is ruled by the cost of starting operations.
 SMALL = 100_000
 
-# Products by plain calls, not fused into those of a library that is made for larger ones; each in
-# one thread, as sharing it out takes longer than the product; and the second level of LLVM's
-# optimisation instead of the third.
-_OPTIONS: dict[str, str | int | bool] = {
-    "xla_cpu_experimental_ynn_fusion_type": "",
-    "xla_cpu_multi_thread_eigen": False,
-    "xla_backend_optimization_level": 2,
-}
+# From about this number of steps of a small net on, a faster step is worth twice the compile time.
+LONG = 20_000
+
+Options = tuple[tuple[str, str | int | bool], ...]
+
+# Products each in one thread, as sharing it out takes longer than the product.
+_SHORT: Options = (("xla_cpu_multi_thread_eigen", False),)
+
+# Besides, products by plain calls, not fused into those of a library that is made for larger ones, and
+# the second level of LLVM's optimisation instead of the third. This compiles about twice as long.
+_LONG: Options = (
+    ("xla_cpu_experimental_ynn_fusion_type", ""),
+    *_SHORT,
+    ("xla_backend_optimization_level", 2),
+)
 
 
-def compiler_options(parameters: int) -> dict[str, str | int | bool] | None:
-    """Options for `jax.jit` of a program that trains so many parameters; `None`: as usual."""
-    return _accepted() if parameters <= SMALL else None
+def compiler_options(parameters: int, steps: int, arrays: Any = ()) -> Options | None:
+    """Options for a program that trains so many parameters for so many steps, as pairs.
+
+    `None` where the program is not for the CPU alone, which is told by where the `arrays` are, or is
+    large enough for XLA's own choice. `steps` are those of the whole training, not those that are left
+    of it: a training that is resumed must run the same program.
+    """
+    if parameters > SMALL or not _on_cpu(arrays):
+        return None
+    return _accepted(_LONG if steps * (1 + parameters / 2_000) >= LONG else _SHORT)
+
+
+def _on_cpu(arrays: Any) -> bool:
+    found = {
+        device.platform
+        for leaf in jax.tree.leaves(arrays)
+        if isinstance(leaf, jax.Array) and not isinstance(leaf, jax.core.Tracer)
+        for device in leaf.devices()
+    }
+    chosen = jax.config.jax_default_device  # pyright: ignore[reportAttributeAccessIssue]
+    default = jax.default_backend() if chosen is None else getattr(chosen, "platform", chosen)
+    return (found or {default}) == {"cpu"} and default == "cpu"
 
 
 @functools.cache
-def _accepted() -> dict[str, str | int | bool] | None:
-    """The options, if this backend and this version of JAX know them."""
-    if jax.default_backend() != "cpu":
-        return None
+def _accepted(options: Options) -> Options | None:
+    """The options, if this version of JAX knows them."""
     try:
-        probe = jax.jit(lambda x: x + 1, compiler_options=dict(_OPTIONS))
+        probe = jax.jit(lambda x: x + 1, compiler_options=dict(options))
         probe.lower(jax.ShapeDtypeStruct((), jnp.float32)).compile()
     except Exception:  # whatever the complaint, programs compile without the options
         return None
-    return dict(_OPTIONS)
+    return options

@@ -27,4 +27,11 @@ LOSSES: dict[str, Loss] = {"mse": squared_error, "cross_entropy": cross_entropy}
 
 def loss_function(loss: str | Loss) -> Loss:
     """The loss called `loss`; a function is returned as it is."""
-    return loss if callable(loss) else LOSSES[checks.one_of(loss, LOSSES, "loss")]
+    if callable(loss):
+        return loss
+    if not isinstance(loss, str):
+        raise ValueError(
+            f"loss must be one of {', '.join(LOSSES)}, or a function of one prediction and one "
+            f"target; got {loss!r}."
+        )
+    return LOSSES[checks.one_of(loss, LOSSES, "loss")]

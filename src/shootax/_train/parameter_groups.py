@@ -1,4 +1,4 @@
-"""Parts of a model by name: to hold them still, to let them decay, to train them in their own unit."""
+"""Parts of a model by name: to freeze them, to let them decay, to scale their learning rate."""
 
 import math
 from collections.abc import Mapping
@@ -9,7 +9,6 @@ import jax
 import numpy as np
 from jaxtyping import PyTree
 
-from shootax import _checks as checks
 from shootax._controls import AbstractParticleControl
 from shootax._fields import AbstractBlockField, AbstractConvField
 from shootax._fields.base import entry_name
@@ -24,7 +23,7 @@ def thaw_epochs(model: Any, freeze: Mapping[str, int | None] | None) -> PyTree:
 
     A name such as `"lift"`, `"ensemble.q"` or `"control"` stands for all arrays with it in their
     path; `"positions"` and `"momenta"` stand for those of the particles, `"visible-positions"` and
-    `"visible-momenta"` for their part $x$ alone. `None` means for ever.
+    `"visible-momenta"` for their part $x$ alone. `None` means always.
     """
     epochs = {
         name: math.inf if number is None else float(number)
@@ -33,22 +32,14 @@ def thaw_epochs(model: Any, freeze: Mapping[str, int | None] | None) -> PyTree:
     return _spread(model, epochs, 0.0, np.maximum, "freeze")
 
 
-def units_of(model: Any, units: Mapping[str, float] | None) -> PyTree:
-    """For every trainable array of `model`, the unit it is trained in: the product of all that it got."""
-    numbers = {
-        name: checks.positive_number(number, f"The unit of {name!r}")
-        for name, number in (units or {}).items()
-    }
-    return _spread(model, numbers, 1.0, np.multiply, "give a unit to")
+def lr_scale_of(model: Any, scales: Mapping[str, float] | None) -> PyTree:
+    """For every trainable array of `model`, the product of all factors of the learning rate it got."""
+    return _spread(model, scales or {}, 1.0, np.multiply, "scale the learning rate of")
 
 
-def decay_rates(model: Any, decay: Mapping[str, float] | None) -> PyTree:
-    """For every trainable array, the fraction of itself that it loses in a step of rate one."""
-    rates = {
-        name: checks.non_negative_number(rate, f"The decay of {name!r}")
-        for name, rate in (decay or {}).items()
-    }
-    return _spread(model, rates, 0.0, np.maximum, "decay")
+def decay_of(model: Any, decay: Mapping[str, float] | None) -> PyTree:
+    """For every trainable array, the fraction of itself that it loses in a step of learning rate 1."""
+    return _spread(model, decay or {}, 0.0, np.maximum, "decay")
 
 
 def _spread(model: Any, numbers: Mapping[str, float], default: float, join: Any, verb: str):

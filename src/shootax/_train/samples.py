@@ -14,12 +14,12 @@ from shootax._arrays import as_arrays, as_numbers
 
 
 class Data(NamedTuple):
-    """Rows of inputs, targets, weights, and, where rows have them, times of their own."""
+    """Samples: inputs, targets, their weights, and, where each has its own, times."""
 
     x: PyTree[Array]
     y: PyTree[Array]
-    weight: Float[Array, " rows"]
-    times: Float[Array, "rows times"] | None
+    sample_weight: Float[Array, " samples"]
+    times: Float[Array, "samples times"] | None
 
 
 class AbstractSampler(eqx.Module):
@@ -50,78 +50,88 @@ class AbstractSampler(eqx.Module):
 
 
 def prepare(
-    x: Any, y: Any, weights: Any, times: Any, validation: Any, seed: int
+    x: Any, y: Any, sample_weight: Any, times: Any, validation: Any, seed: int
 ) -> tuple[Data | AbstractSampler, Data | None, tuple[float, ...] | None]:
-    """Checked arrays for training and validation, and times that all rows share."""
+    """Checked arrays for training and validation, and the times that all samples share.
+
+    `validation` is the data of a `Validation`, whose kind is known.
+    """
     each = np.ndim(times) == 2
-    shared = None if times is None or each else tuple(float(t) for t in np.asarray(times))
+    shared = None if times is None or each else _shared_times(times)
     if isinstance(x, AbstractSampler):
-        if y is not None or weights is not None or each:
+        if y is not None or sample_weight is not None or each:
             raise ValueError(
-                "A sampler draws x and y: leave out y, the weights, and times for each sample."
+                "A sampler draws x and y: leave out y, sample_weight, and times for each sample."
             )
         if validation is not None and not isinstance(validation, tuple):
             raise ValueError("With a sampler, give the validation data as a pair (x, y).")
         return x, None if validation is None else _given(validation, False), shared
-    data = _data(x, y, weights, times if each else None, "")
+    data = _data(x, y, sample_weight, times if each else None, "")
     if validation is None:
         return data, None, shared
     if isinstance(validation, tuple):
         return data, _given(validation, each), shared
-    rows = len(data.weight)
-    held = round(rows * float(validation))
-    if not 0 < validation < 1 or not 0 < held < rows:
+    samples = sample_count(data)
+    held = round(samples * float(validation)) if 0 < validation < 1 else 0
+    if not 0 < held < samples:
         raise ValueError(
             f"validation must be a fraction that leaves samples on both sides, or a pair (x, y); got "
-            f"{validation} of {rows} samples."
+            f"{validation} of {samples} samples."
         )
-    order = np.random.default_rng(seed).permutation(rows)
+    order = np.random.default_rng(seed).permutation(samples)
     first, second = np.sort(order[held:]), np.sort(order[:held])
     kept, out = (jax.tree.map(lambda leaf, i=i: leaf[i], data) for i in (first, second))
     return kept, out, shared
 
 
+def _shared_times(times: Any) -> tuple[float, ...]:
+    array = np.asarray(as_numbers(times))
+    if array.ndim != 1 or array.size == 0 or array.dtype.kind not in "fiu":
+        raise ValueError(
+            "times must be numbers of shape (times,), or (samples, times) for each sample its own; "
+            f"got {array.dtype} of shape {array.shape}."
+        )
+    return tuple(float(t) for t in array)
+
+
 def _given(validation: tuple, each: bool) -> Data:
     """Held-out data that the user chose; `each` says whether samples have their own times."""
-    if len(validation) not in (2, 3, 4):
-        raise ValueError(
-            "validation must be (x, y), (x, y, weights) or (x, y, weights, times), got "
-            f"{len(validation)} things."
-        )
-    x, y, weights, times = (*validation, None, None)[:4]
+    x, y, sample_weight, times = (*validation, None, None)[:4]
     if each != (times is not None):
         raise ValueError(
             "With times for each sample, give the validation split as a fraction, or with times "
-            "of its own, (x, y, weights, times); and only then."
+            "of its own, (x, y, sample_weight, times); and only then."
         )
-    return _data(x, y, weights, times, "validation ")
+    return _data(x, y, sample_weight, times, "validation ")
 
 
-def _data(x: Any, y: Any, weights: Any, times: Any, what: str) -> Data:
+def _data(x: Any, y: Any, sample_weight: Any, times: Any, what: str) -> Data:
     x, y = (jax.tree.map(as_floats, as_arrays(tree)) for tree in (x, y))
     lengths = {leaf.shape[0] if leaf.ndim else 0 for leaf in jax.tree.leaves((x, y))}
     if lengths == {0} or not lengths:
         raise ValueError(f"The {what}data are empty: fit needs at least one sample.")
     if len(lengths) > 1:
-        sizes = [tuple(leaf.shape[0] for leaf in jax.tree.leaves(tree)) for tree in (x, y)]
+        sizes = [tuple(leaf.shape[:1] for leaf in jax.tree.leaves(tree)) for tree in (x, y)]
+        counts = [tuple(size[0] if size else 0 for size in part) for part in sizes]
         raise ValueError(
-            f"The {what}x and y must have the same number of samples, got {sizes[0]} and {sizes[1]}."
+            f"The {what}x and y must have the same number of samples, got {counts[0]} and {counts[1]}."
         )
-    (rows,) = lengths
+    (samples,) = lengths
     for name, tree in ((f"{what}x", x), (f"{what}y", y)):
         for leaf in jax.tree.leaves(tree):
             checks.finite(leaf, name)
-    weight = as_floats(np.ones(rows) if weights is None else weights)
+    weight = as_floats(np.ones(samples) if sample_weight is None else sample_weight)
     known = np.asarray(weight)
-    if known.shape != (rows,) or np.any(known < 0) or not known.sum() > 0:
+    if known.shape != (samples,) or np.any(known < 0) or not 0 < known.sum() < np.inf:
         raise ValueError(
-            f"weights must be {rows} numbers of at least 0, not all 0; got shape {weight.shape}."
+            f"{what}sample_weight must be {samples} finite numbers of at least 0, not all 0; got "
+            f"shape {weight.shape}."
         )
     if times is not None:
         times = as_floats(times)
-        if times.shape[0] != rows:
+        if times.shape[0] != samples:
             raise ValueError(
-                f"times must have a line for each of {rows} samples, got {times.shape}."
+                f"times must have a line for each of {samples} samples, got {times.shape}."
             )
     return Data(x, y, weight, times)
 
@@ -132,11 +142,11 @@ def drawn(sampler: AbstractSampler, key: PRNGKeyArray) -> Data:
     return Data(x, y, jnp.ones(jax.tree.leaves(x)[0].shape[0]), None)
 
 
-def row_count(data: Data | AbstractSampler) -> int:
+def sample_count(data: Data | AbstractSampler) -> int:
     """The number of samples in an epoch."""
     if isinstance(data, Data):
-        return data.weight.shape[0]
-    return eqx.filter_eval_shape(drawn, data, jax.random.key(0)).weight.shape[0]
+        return data.sample_weight.shape[0]
+    return eqx.filter_eval_shape(drawn, data, jax.random.key(0)).sample_weight.shape[0]
 
 
 def as_floats(values: Any) -> Array:

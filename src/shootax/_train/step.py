@@ -3,27 +3,27 @@
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jax.flatten_util import ravel_pytree
+import optax
 from jaxtyping import Array, Float, PyTree
 
-from shootax import _checks as checks
-from shootax._train.compiler_options import compiler_options
+from shootax._train.compiler_options import LONG, compiler_options
+from shootax._train.optimizer import Optimizer, as_optimizer
+from shootax._train.schedules import Constant
+from shootax._train.update import Moving, advance, begin, step_sizes, take_apart, translate
 
 
-class Adam(NamedTuple):
-    """Parameters as one vector, and Adam's two moments and count."""
+class StepState(NamedTuple):
+    """What changes with every step: parameters, state of the optimiser, moving average; and the
+    number of steps."""
 
-    parameters: Float[Array, " parameters"]
-    mean: Float[Array, " parameters"]
-    square: Float[Array, " parameters"]
-    count: Float[Array, ""]
+    moving: Moving
+    count: Array
 
 
 class TrainingStep:
-    """Value, gradient and Adam for any model and objective.
+    """The step of [`shootax.fit`][] for any model and objective.
 
     All parameters are one vector, so that Adam is a handful of operations however many arrays the
     model has: with small models the time goes into the number of operations, not into arithmetic.
@@ -39,7 +39,7 @@ class TrainingStep:
             return 100 * jnp.mean((net(x) - y) ** 2) + sx.penalty(net)
 
         net = sx.Net(sx.UpDown(dim=1, inflation=4), particles=3, key=jax.random.key(0))
-        step = sx.TrainingStep(net, objective, learning_rate=0.01)
+        step = sx.TrainingStep(net, objective)
         x = jnp.linspace(-1, 1, 20)[:, None]
         state = step.init()
         for _ in range(3):
@@ -53,50 +53,65 @@ class TrainingStep:
         model: Any,
         objective: Callable[..., Float[Array, ""]],
         *,
-        learning_rate: float = 0.01,
-        b1: float = 0.9,
-        b2: float = 0.999,
-        eps: float = 1e-8,
+        optimizer: Optimizer | optax.GradientTransformation = Optimizer(schedule=Constant()),  # noqa: B008
     ):
         """**Arguments:**
 
         - `model`: any Equinox module; its arrays of floating-point numbers are trained.
-        - `objective`: `objective(model, *batch)`, what is to be made small.
-        - `learning_rate`, `b1`, `b2`, `eps`: of Adam.
+        - `objective`: `objective(model, *batch)`, the number to minimise.
+        - `optimizer`: an [`shootax.Optimizer`][] with `schedule=sx.Constant()`, as a loop of your own
+            has no known length; `freeze` then counts steps instead of epochs. Or a complete Optax
+            optimiser, which may have a schedule.
         """
-        parameters, self._static = eqx.partition(model, eqx.is_inexact_array)
-        self._start, self._unravel = ravel_pytree(parameters)
-        if self._start.size == 0:
-            raise ValueError(f"{type(model).__name__} has no parameters to train.")
+        optimizer = as_optimizer(optimizer)
+        if isinstance(optimizer, Optimizer) and not isinstance(optimizer.schedule, Constant):
+            raise ValueError(
+                f"TrainingStep does not know how many steps there will be, which {optimizer.schedule} "
+                "needs. Use Optimizer(..., schedule=sx.Constant()), or an Optax optimiser with a "
+                "schedule of its own."
+            )
+        if not callable(objective):
+            raise ValueError(
+                f"objective must be a function of the model and a batch, got {objective!r}."
+            )
+        self._start, self._frame = take_apart(model)
         self._objective = objective
-        self._numbers = (checks.positive_number(learning_rate, "learning_rate"), b1, b2, eps)
-        options = compiler_options(self._start.size)
-        self.compiled = jax.jit(self.pure, donate_argnums=0, compiler_options=options)
+        self._rule, self._numbers = translate(optimizer, model)
+        options = compiler_options(self._start.size, LONG, self._start)
+        wanted: Any = {} if options is None else {"compiler_options": dict(options)}
+        self.compiled = jax.jit(self.pure, donate_argnums=0, **wanted)
 
-    def init(self) -> Adam:
+    def init(self) -> StepState:
         """The state before the first step."""
-        zeros = jnp.zeros_like(self._start)
-        return Adam(jnp.copy(self._start), zeros, jnp.copy(zeros), jnp.zeros((), zeros.dtype))
+        moving = begin(jnp.copy(self._start), self._frame, self._rule)
+        # Every array of its own, as a step uses up the state it is given.
+        return jax.tree.map(jnp.copy, StepState(moving, jnp.zeros((), int)))
 
-    def model(self, state: Adam) -> Any:
-        """The model with the parameters of a state."""
-        return eqx.combine(self._unravel(state.parameters), self._static)
+    def model(self, state: StepState) -> Any:
+        """The model with the parameters of a state; with `ema`, their moving average."""
+        return self._frame.model(state.moving.model)
 
-    def __call__(self, state: Adam, *batch: PyTree[Array]) -> tuple[Adam, Float[Array, ""]]:
+    def __call__(
+        self, state: StepState, *batch: PyTree[Array]
+    ) -> tuple[StepState, Float[Array, ""]]:
         """The state after a step, and the objective before it. The given state is used up."""
         return self.compiled(state, *batch)
 
-    def pure(self, state: Adam, *batch: PyTree[Array]) -> tuple[Adam, Float[Array, ""]]:
+    def pure(self, state: StepState, *batch: PyTree[Array]) -> tuple[StepState, Float[Array, ""]]:
         """The step, not compiled: to be mapped over seeds, or to be part of a larger program."""
-        rate, b1, b2, eps = self._numbers
-        parameters, mean, square, count = state
+        numbers, rule = self._numbers, self._rule
 
-        def value(vector: Array) -> Array:
-            return self._objective(eqx.combine(self._unravel(vector), self._static), *batch)
+        def objective(vector: Array) -> tuple[Array, None]:
+            return self._objective(self._frame.model(vector), *batch), None
 
-        loss, gradient = jax.value_and_grad(value)(parameters)
-        count = count + 1
-        mean = b1 * mean + (1 - b1) * gradient
-        square = b2 * square + (1 - b2) * gradient**2
-        step = (mean / (1 - b1**count)) / (jnp.sqrt(square / (1 - b2**count)) + eps)
-        return Adam(parameters - rate * step, mean, square, count), loss
+        moving, (value, _) = advance(
+            state.moving,
+            objective,
+            self._frame,
+            rule,
+            numbers,
+            learning_rate=numbers.learning_rate,
+            sizes=step_sizes(state.count, numbers, rule, state.moving.parameters.dtype),
+            passed=state.count.astype(numbers.ema.dtype),
+        )
+        return StepState(moving, state.count + 1), value

@@ -1,14 +1,20 @@
-"""Early stopping: the best parameters so far, and for how long there have been no better ones."""
+"""When training ends before its last epoch: nothing else decides it.
 
-from typing import NamedTuple
+A training runs until its patience is over, a callback stops it, or its numbers are not finite.
+"""
+
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, PyTree
 
+RUNNING, STOPPED, DIVERGED = 0, 1, 2
+"""The status of a training."""
+
 
 class Best(NamedTuple):
-    """Parameters, the loss they had, and the number of epochs since."""
+    """The best parameters so far, their loss, and the number of epochs since."""
 
     parameters: PyTree
     loss: Array
@@ -28,3 +34,14 @@ def observe(best: Best, parameters: PyTree, loss: Array) -> Best:
     chosen = jax.tree.map(lambda new, old: jnp.where(better, new, old), parameters, best.parameters)
     lowest = jnp.where(better, loss.astype(best.loss.dtype), best.loss)
     return Best(chosen, lowest, jnp.where(better, 0, best.waited + 1))
+
+
+def judge(progress: Any, report: Any, patience: Array) -> Array:
+    """The status after an epoch that ran."""
+    finite = jnp.isfinite(report.objective).all()
+    finite &= jnp.all(jnp.isfinite(progress.moving.parameters))
+    status = jnp.full_like(progress.status, RUNNING)
+    if progress.best is not None:
+        over = progress.best.waited.astype(patience.dtype) >= patience
+        status = jnp.where(over, STOPPED, status)
+    return jnp.where(finite, status, DIVERGED)

@@ -30,9 +30,14 @@ def matched(
     if isinstance(data, AbstractSampler):
         shapes = eqx.filter_eval_shape(drawn, data, jax.random.key(0))
     assert isinstance(shapes, Data)
-    output = _output(model, shapes, times)
+    output = outputs_of(model, shapes, times)
     if not ours:
         return data
+    if not jax.tree.leaves(shapes.y):
+        raise ValueError(
+            f"There are no {what}targets: give them as fit(net, x, y). Only a loss of your own can do "
+            "without."
+        )
     if not _is_array(output) or not _is_array(shapes.y):
         raise ValueError(
             "The losses of the library compare one array of outputs with one array of targets; the "
@@ -49,11 +54,11 @@ def matched(
             )
         return data
     if loss is cross_entropy:
-        _check_labels(np.asarray(data.y)[np.asarray(data.weight) > 0], output.shape[1], what)
+        _check_labels(np.asarray(data.y)[np.asarray(data.sample_weight) > 0], output.shape[1], what)
     return data._replace(y=data.y.reshape(shape))  # pyright: ignore[reportAttributeAccessIssue]
 
 
-def _output(model: Any, data: Data, times: tuple[float, ...] | None) -> Any:
+def outputs_of(model: Any, data: Data, times: tuple[float, ...] | None) -> Any:
     """The shapes of the outputs. The times are known here, and inside an epoch they are not."""
     at = times if data.times is None else np.asarray(data.times)
     return eqx.filter_eval_shape(

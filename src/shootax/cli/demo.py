@@ -38,15 +38,14 @@ def run(out: pathlib.Path, epochs: int, seed: int) -> None:
         field = sx.UpDown(dim=1, inflation=INFLATION)
         control = sx.formulation(name, field, particles=PARTICLES, key=key)
         freeze = {"positions": min(50, epochs // 10)} if "particles" in name else None
+        schedule = sx.Cosine(warmup=0.1)
+        optimizer = sx.Optimizer(0.02, schedule=schedule, clip=10.0, freeze=freeze)
         fitted = sx.fit(
             sx.Net(field, control, key=key),
             x,
             y,
             epochs=epochs,
-            learning_rate=0.02,
-            schedule=sx.Cosine(warmup=0.1),
-            clip=10.0,
-            freeze=freeze,
+            optimizer=optimizer,
             seed=seed,
         )
         nets[name] = fitted.net

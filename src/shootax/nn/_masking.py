@@ -18,6 +18,8 @@ def masked_squared_error(
 ) -> Float[Array, ""]:
     """The mean squared error over the frames of one sequence that are given: a loss for `fit`.
 
+    The mask has an entry for each frame, or for each pixel of each frame.
+
     !!! example
 
         ```python
@@ -28,6 +30,7 @@ def masked_squared_error(
         print(sx.nn.masked_squared_error(jnp.zeros((2, 1)), sx.nn.Masked(frames, mask)))  # 1.0
         ```
     """
-    each = jnp.mean((prediction - target.frames) ** 2, axis=tuple(range(1, prediction.ndim)))
+    rest = tuple(range(target.mask.ndim, prediction.ndim))
+    each = jnp.mean((prediction - target.frames) ** 2, axis=rest)
     mask = target.mask.astype(each.dtype)
     return jnp.sum(each * mask) / jnp.maximum(jnp.sum(mask), 1)

@@ -104,9 +104,9 @@ class BouncingBalls(LatentExperiment):
     ) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """The model is that of the best epoch by the validation sequences."""
         train, held_out = (self.data(settings, part) for part in ("training", "validation"))
+        judge = Validation((held_out.first(SEEN), held_out.frames), keep_best=True)
         told = {
-            "validation": (held_out.first(SEEN), held_out.frames),
-            "keep_best": True,
+            "validation": judge,
             **latent.training_options(configuration, settings.options),
         }
         hidden = settings.options["hidden_frames"]

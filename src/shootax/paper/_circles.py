@@ -79,7 +79,7 @@ class Circles(AbstractExperiment):
         told = {
             "loss": "cross_entropy",
             "validation": _data(settings, VALIDATION),
-            **models.training_options(configuration, settings.options),
+            "optimizer": models.optimizer(configuration, settings.options),
         }
         return _data(settings, TRAINING), told
 

@@ -4,7 +4,7 @@ import abc
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from shootax import DivergedError, Fit, fit_many
+from shootax import DivergedError, FitResult, fit_many
 from shootax._train import Checkpoint
 from shootax.paper import _models as models
 from shootax.paper._plan import Configuration, Settings
@@ -59,7 +59,7 @@ class AbstractExperiment(abc.ABC):
         *,
         checkpoint: Checkpoint | None = None,
         progress: Callable[[int, str], None] | None = None,
-    ) -> list[Fit | DivergedError]:
+    ) -> list[FitResult | DivergedError]:
         """Trains a net from each seed, all as one program."""
         data, told = self.task(settings, configuration)
         options = {**settings.options, **configuration.more}
@@ -69,8 +69,8 @@ class AbstractExperiment(abc.ABC):
             seeds=seeds,
             together=True,
             batch_size=self.batch_size(settings),
-            data_weight=options["data_weight"],
-            penalty_weight=options["penalty_weight"],
+            data_strength=options["data_weight"],  # as recorded settings call it
+            penalty_strength=options["penalty_weight"],
             progress=progress,
             checkpoint=checkpoint,
             **{"epochs": settings.epochs, **told},

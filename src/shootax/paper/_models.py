@@ -6,9 +6,19 @@ from typing import Any
 import equinox as eqx
 import jax
 
-from shootax import RK4, AbstractPosition, Constant, Cosine, Net, Plateau, UpDown, formulation
+from shootax import (
+    RK4,
+    AbstractPosition,
+    Constant,
+    Cosine,
+    Net,
+    Optimizer,
+    Plateau,
+    UpDown,
+    formulation,
+)
 from shootax._train import AbstractSchedule
-from shootax._train.fit import pays_together
+from shootax._train.fit_many import pays_together
 from shootax.paper._plan import Configuration, Settings
 
 SCHEDULES = {"cosine": Cosine, "plateau": Plateau, "constant": Constant}
@@ -80,24 +90,29 @@ def make_net(
     return Net(field, control, readout=readout, integrator=RK4(steps=steps), key=net_key)
 
 
-def training_options(configuration: Configuration, options: Mapping[str, Any]) -> dict[str, Any]:
-    """The part of a recipe that `fit` wants to know."""
-    freeze, units = None, {}
+def optimizer(
+    configuration: Configuration,
+    options: Mapping[str, Any],
+    weight_decay: Mapping[str, float] | None = None,
+) -> Optimizer:
+    """The optimiser of a recipe. Recorded settings call a scale of the learning rate a unit."""
+    freeze, scale = None, {}
     if options["lift_unit"] != 1:
-        units["lift"] = options["lift_unit"]
+        scale["lift"] = options["lift_unit"]
     if with_particles(configuration):
         if options["frozen_epochs"]:
             freeze = {"visible-positions": options["frozen_epochs"]}
         unit = options.get("momentum_unit", 1.0) * _unit(configuration, options)
         if unit != 1:
-            units["momenta"] = unit
-    return {
-        "learning_rate": options["learning_rate"],
-        "schedule": schedule(options["schedule"]),
-        "clip": options["clip"],
-        "freeze": freeze,
-        "units": units or None,
-    }
+            scale["momenta"] = unit
+    return Optimizer(
+        options["learning_rate"],
+        schedule=schedule(options["schedule"]),
+        clip=options["clip"],
+        weight_decay=weight_decay,
+        freeze=freeze,
+        lr_scale=scale or None,
+    )
 
 
 def _unit(configuration: Configuration, options: Mapping[str, Any]) -> float:

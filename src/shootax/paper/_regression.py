@@ -93,10 +93,10 @@ class Regression(AbstractExperiment):
         self, settings: Settings, configuration: Configuration
     ) -> tuple[tuple[Any, ...], dict[str, Any]]:
         options = settings.options
-        told = models.training_options(configuration, options)
         held_out = sample_function(self.name, options["validation"], VALIDATION)
         samples = sample_function(self.name, options["training"], TRAINING)
-        return samples, {**told, "validation": held_out}
+        told = {"optimizer": models.optimizer(configuration, options), "validation": held_out}
+        return samples, told
 
     def net(self, settings: Settings, configuration: Configuration, seed: int) -> Net:
         """The net of a seed before training."""

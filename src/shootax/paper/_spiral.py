@@ -111,7 +111,7 @@ class SpiralExperiment(AbstractExperiment):
             "times": snippet_times(),
             "loss": mean_norm if options["loss"] == "norm" else "mse",
             "validation": held_out(jax.random.key(VALIDATION)),
-            **models.training_options(configuration, options),
+            "optimizer": models.optimizer(configuration, options),
         }
         return (SpiralSnippets(spiral(), options["training"], POINTS),), told
 

@@ -17,8 +17,8 @@ import shootax as sx
 from shootax._train.losses import Loss
 from shootax.sklearn._tables import Rows, filled, power_of_two
 
-AVERAGING = 0.98
-"""Early stopping would otherwise take a model from the middle of its wandering."""
+EMA = 0.98
+"""Without averaging, early stopping would pick a noisy iterate."""
 
 LARGEST = float(np.sqrt(np.finfo(np.float32).max))
 
@@ -39,7 +39,7 @@ class Options(NamedTuple):
 
 def train(
     net: sx.Net, rows: Rows, held_out: Rows | None, loss: str | Loss, options: Options
-) -> sx.Fit:
+) -> sx.FitResult:
     """Trains for all epochs, or, with patience, until the loss on the held-out rows has not fallen
     for a while, and then keeps the best; with nothing held out the training rows take that place.
 
@@ -54,14 +54,10 @@ def train(
         "epochs": options.epochs,
         "batch_size": options.batch_size,
         "loss": loss,
-        "data_weight": 1.0,
-        "penalty_weight": options.penalty_weight,
-        "weight_decay": {name: options.weight_decay for name in ("lift.weight", "readout.weight")},
-        "clip": 10.0,
-        "averaging": AVERAGING,
-        "patience": options.patience,
-        "validation": None if options.patience is None else _as_validation(watched),
-        "weights": rows.weight,
+        "data_strength": 1.0,
+        "penalty_strength": options.penalty_weight,
+        "validation": _validation(watched, options.patience),
+        "sample_weight": rows.weight,
         "times": rows.times,
         "seed": options.seed,
         "progress": False,
@@ -69,7 +65,8 @@ def train(
     rate = options.learning_rate
     for attempt in range(ATTEMPTS):
         try:
-            fitted = sx.fit(wide, rows.x, rows.y, learning_rate=rate, **settings)
+            optimizer = _optimizer(rate, options.weight_decay)
+            fitted = sx.fit(wide, rows.x, rows.y, optimizer=optimizer, **settings)
             break
         except sx.DivergedError as error:
             if attempt == ATTEMPTS - 1:
@@ -83,6 +80,18 @@ def train(
 
 
 ATTEMPTS = 3
+
+
+def _optimizer(learning_rate: float, weight_decay: float) -> sx.Optimizer:
+    decay = {name: weight_decay for name in ("lift.weight", "readout.weight")}
+    return sx.Optimizer(learning_rate, clip=10.0, ema=EMA, weight_decay=decay)
+
+
+def _validation(rows: Rows, patience: int | None) -> sx.Validation | None:
+    if patience is None:
+        return None
+    times = () if rows.times is None else (rows.times,)
+    return sx.Validation((rows.x, rows.y, rows.weight, *times), patience=patience)
 
 
 def outputs(net: sx.Net, x: np.ndarray, times: np.ndarray | None = None) -> np.ndarray:
@@ -162,6 +171,3 @@ def _widened_rows(rows: Rows, least: int) -> Rows:
     columns = power_of_two(rows.x.shape[1], LEAST_COLUMNS)
     return rows.filled(power_of_two(len(rows.x), least), columns)
 
-
-def _as_validation(rows: Rows) -> tuple:
-    return (rows.x, rows.y, rows.weight, *(() if rows.times is None else (rows.times,)))

@@ -91,9 +91,7 @@ def cut(sequences: Sequences, history: int, horizon: int) -> Windows:
 
 def masked_error(prediction: Float[Array, "times features"], target: Any) -> Float[Array, ""]:
     """The mean squared error over what was observed. The target is a pair of values and a mask."""
-    values, observed = target
-    errors = observed * (prediction - values) ** 2
-    return jnp.sum(errors) / jnp.maximum(jnp.sum(observed), 1.0)
+    return masked_squared_error(prediction, Masked(*target))
 
 
 def scaler(sequences: Sequences) -> Scaler:

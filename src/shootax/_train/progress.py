@@ -13,6 +13,11 @@ def progress_bar(title: str, total: int, wanted: bool | Show | None) -> Iterator
     if callable(wanted):
         yield wanted
         return
+    if wanted is not None and not isinstance(wanted, bool):
+        raise ValueError(
+            "progress must be True, False, None (a bar in a terminal only) or a function of the number "
+            f"of epochs done and a text; got {wanted!r}."
+        )
     if wanted is None:
         wanted = sys.stderr.isatty()
     if not wanted:

@@ -1,0 +1,130 @@
+"""Training of several nets of one kind."""
+
+import inspect
+import os
+from collections.abc import Sequence
+from typing import Any, Unpack
+
+import equinox as eqx
+from jaxtyping import Array, PyTree
+
+from shootax._errors import DivergedError
+from shootax._measures import nets as nets_in
+from shootax._train.checkpoint import Checkpoint
+from shootax._train.engine import train
+from shootax._train.fit import FitOptions, fit
+from shootax._train.problem import as_seed, check_model, make_problem
+from shootax._train.progress import Show
+from shootax._train.results import FitResult
+from shootax._train.samples import AbstractSampler
+
+
+def fit_many(
+    nets: Sequence[Any],
+    x: PyTree[Array] | AbstractSampler,
+    y: PyTree[Array] | None = None,
+    *,
+    seed: int = 0,
+    seeds: Sequence[int] | None = None,
+    together: bool | None = None,
+    checkpoint: str | os.PathLike | Checkpoint | None = None,
+    progress: bool | Show | None = None,
+    **options: Unpack[FitOptions],
+) -> list[FitResult | DivergedError]:
+    """Trains several nets of one kind, for instance one from each of many seeds.
+
+    Small nets spend most of a step on overhead, which they share when they train as one program;
+    large ones do not, and are trained one after the other.
+
+    **Arguments:**
+
+    - `nets`: models that differ in the values of their arrays alone.
+    - `x`, `y`: inputs and targets, the same for all.
+    - `seed`: of the validation split, which all nets share, and of the order of the samples: net `i`
+        sees them in the order of `fit(..., seed=seed + i)`.
+    - `seeds`: one for each net instead, for the order of the samples.
+    - `together`: whether to train all as one program; by default chosen by their size.
+    - `checkpoint`: as in [`shootax.fit`][]; only for nets that train as one program.
+    - `progress`: as in [`shootax.fit`][].
+    - `options`: `epochs`, `batch_size`, `loss`, `data_strength`, `penalty_strength`, `times`,
+        `sample_weight`, `optimizer`, `validation` and `callbacks`, as in [`shootax.fit`][]. A callback
+        is called for every net, whose number is the `index` of the report, and stops that net.
+
+    **Returns:** for each net what [`shootax.fit`][] would return, or the error it would raise: one
+    that diverges does not stop the others.
+
+    !!! example
+
+        ```python
+        import jax
+        import numpy as np
+        import shootax as sx
+
+        x = np.linspace(-1, 1, 40)[:, None]
+        field = sx.UpDown(dim=1, inflation=4)
+        nets = [sx.Net(field, particles=3, key=jax.random.key(seed)) for seed in range(3)]
+        fits = sx.fit_many(nets, x, x**2, epochs=2)
+        print([fit.net.control.ensemble.particles for fit in fits])  # [3, 3, 3]
+        ```
+    """
+    nets = _checked(nets, x)
+    if seeds is None:
+        seeds = [as_seed(seed) + i for i in range(len(nets))]
+    elif isinstance(seeds, str) or len(seeds) != len(nets):
+        raise ValueError(f"Give one seed for each net, got {len(seeds)} for {len(nets)} nets.")
+    seeds = [as_seed(each, "Each of the seeds") for each in seeds]
+    problem = make_problem(nets[0], x, y, seed=seed, **_with_defaults(options))
+    if together is None:
+        together = pays_together(nets[0], problem.recipe.batch_size)
+    if together:
+        return train(nets, seeds, problem, progress, Checkpoint.at(checkpoint))
+    if checkpoint is not None:
+        raise ValueError(
+            "Nets that train one after the other have no common checkpoint. Use together=True, or "
+            "`fit` with a file for each."
+        )
+    outcomes = []
+    for i, (net, own) in enumerate(zip(nets, seeds, strict=True)):
+        outcomes += train([net], [own], problem, progress, first=i)
+    return outcomes
+
+
+def _with_defaults(options: FitOptions) -> dict[str, Any]:
+    """All options of `fit` that nets share, where its signature has the defaults."""
+    known = inspect.signature(fit).parameters
+    for name in options:
+        if name not in FitOptions.__annotations__:
+            shared = ", ".join(FitOptions.__annotations__)
+            raise TypeError(f"fit_many has no option {name!r}. Those it shares with fit: {shared}.")
+    return {name: options.get(name, known[name].default) for name in FitOptions.__annotations__}
+
+
+def _checked(nets: Any, x: Any) -> list[Any]:
+    if callable(nets) or not isinstance(nets, Sequence) or isinstance(nets, str):
+        raise ValueError(
+            f"The first argument must be a list of models, got a {type(nets).__name__}. For one model "
+            "use sx.fit."
+        )
+    if len(nets) == 0:
+        raise ValueError("There are no nets to train.")
+    kinds = []
+    for net in nets:
+        check_model(net, x)
+        kinds.append(eqx.tree_pformat(eqx.filter_eval_shape(lambda model: model, net)))
+    odd = next((i for i, kind in enumerate(kinds) if kind != kinds[0]), None)
+    if odd is not None:
+        raise ValueError(
+            f"The nets must differ in the values of their arrays alone, but number {odd} has other "
+            "shapes or options than number 0. Train nets of different kinds by calls of their own."
+        )
+    return list(nets)
+
+
+# Above this many numbers in the states of one evaluation, products take the time and not overhead.
+_LARGE = 8_000
+
+
+def pays_together(model: Any, batch_size: int) -> bool:
+    """Whether nets of this kind are faster trained as one program."""
+    sizes = [net.work(batch_size) for net in nets_in(model)]
+    return max(sizes, default=0) <= _LARGE

@@ -1,0 +1,90 @@
+"""What is known of a training outside the compiled program: histories, failures, the number of epochs."""
+
+import dataclasses
+import math
+from typing import Any
+
+import jax
+import numpy as np
+from jaxtyping import PyTree
+
+from shootax._train.epoch import Report
+from shootax._train.results import COLUMNS
+from shootax._train.stopping import DIVERGED
+
+History = dict[str, list[float]]
+
+
+@dataclasses.dataclass
+class Ledger:
+    """The books of a training of one or more nets; `failures` says why nets diverged."""
+
+    histories: list[History]
+    failures: dict[int, str]
+    epochs: int = 0
+    seconds: float = 0.0
+
+    @classmethod
+    def empty(cls, nets: int) -> "Ledger":
+        return cls([{name: [] for name in COLUMNS} for _ in range(nets)], {})
+
+    def add(self, reports: Report, number: int) -> list[int]:
+        """Takes in the reports of so many epochs, and returns the nets that came through the last."""
+        reached = []
+        for i, history in enumerate(self.histories):
+            for k in range(number):
+                report = _pick(reports, (i, k))
+                if not report.ran:
+                    break
+                if report.status == DIVERGED:
+                    self.failures[i] = why(self.epochs + k + 1, report)
+                    break
+                for name, column in history.items():
+                    column.append(float(np.mean(getattr(report, name))))
+                if k == number - 1:
+                    reached.append(i)
+        self.epochs += number
+        return reached
+
+    def last(self, i: int) -> dict[str, float]:
+        """The newest numbers of a net."""
+        return {name: column[-1] for name, column in self.histories[i].items()}
+
+    def says(self) -> str:
+        """How it goes, for a progress bar."""
+        last = [history["objective"][-1] for history in self.histories if history["objective"]]
+        return f"loss {np.mean(last):.4g}" if last else "diverged"
+
+    def record(self, seconds: float) -> dict[str, Any]:
+        """All but the histories, as JSON can hold it."""
+        return {"epoch": self.epochs, "failures": self.failures, "seconds": seconds}
+
+    @classmethod
+    def restored(cls, histories: list[History], record: dict[str, Any]) -> "Ledger":
+        """The inverse of `record`."""
+        failures = {int(i): reason for i, reason in record["failures"].items()}
+        return cls(histories, failures, record["epoch"], record["seconds"])
+
+
+def why(epoch: int, report: Report) -> str:
+    """What an epoch that diverged has to say."""
+    bad = np.flatnonzero(~np.isfinite(report.objective))
+    value = float(report.learning_rate)
+    rate = "" if math.isnan(value) else f"; the learning rate was {value:.3g}"
+    advice = (
+        "The last good model is in the `result` of this error. Lower the learning rate, clip the "
+        "gradient (Optimizer(clip=10)), start from smaller momenta, or scale the data."
+    )
+    if len(bad) == 0:
+        return f"Training diverged in epoch {epoch}: the gradient is not finite{rate}. {advice}"
+    batch = int(bad[0])
+    terms = {"data loss": report.data[batch], "penalty": report.penalty[batch]}
+    named = [f"the {name} is {float(value):.4g}" for name, value in terms.items()]
+    return (
+        f"Training diverged in epoch {epoch}, batch {batch + 1} of {len(report.objective)}: "
+        f"{' and '.join(named)}{rate}. {advice}"
+    )
+
+
+def _pick(tree: PyTree, index: tuple[int, int]) -> Any:
+    return jax.tree.map(lambda leaf: leaf[index], tree)

@@ -1,0 +1,132 @@
+"""All that a training needs but for the nets and their seeds, checked."""
+
+import math
+import operator
+from typing import Any, NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, PyTree
+
+from shootax import _checks as checks
+from shootax._train.epoch import Recipe, Settings
+from shootax._train.losses import Loss, loss_function
+from shootax._train.optimizer import as_optimizer
+from shootax._train.results import Callback
+from shootax._train.samples import AbstractSampler, Data, prepare, sample_count
+from shootax._train.targets import matched
+from shootax._train.update import translate
+from shootax._train.validation import as_validation
+
+
+class Problem(NamedTuple):
+    """Data and options in the form that the compiled program takes them."""
+
+    data: Data | AbstractSampler
+    validation: Data | None
+    settings: Settings
+    recipe: Recipe
+    epochs: int
+    callbacks: tuple[Callback, ...]
+
+    @property
+    def steps(self) -> int:
+        """The number of steps of the whole training."""
+        return self.epochs * -(-sample_count(self.data) // self.recipe.batch_size)
+
+
+def make_problem(
+    net: Any,
+    x: PyTree[Array] | AbstractSampler,
+    y: PyTree[Array] | None,
+    *,
+    epochs: int,
+    batch_size: int,
+    loss: str | Loss,
+    data_strength: float,
+    penalty_strength: float,
+    times: Any,
+    sample_weight: Any,
+    optimizer: Any,
+    validation: Any,
+    callbacks: Any,
+    seed: int,
+) -> Problem:
+    """Checks everything a user handed in. The options are those of [`shootax.fit`][]."""
+    check_model(net, x)
+    epochs = checks.positive_integer(epochs, "epochs")
+    batch_size = checks.positive_integer(batch_size, "batch_size")
+    held = as_validation(validation)
+    measure = loss_function(loss)
+    rule, numbers = translate(as_optimizer(optimizer), net)
+    data, held_out, shared = prepare(x, y, sample_weight, times, held.data, as_seed(seed))
+    data = matched(net, data, measure, shared)
+    if held_out is not None:
+        held_out = matched(net, held_out, measure, shared, "validation ")
+    recipe = Recipe(
+        loss=measure,
+        rule=rule,
+        batch_size=min(batch_size, sample_count(data)),
+        shared_times=shared,
+        keeps_best=held.keep_best or held.patience is not None,
+        gaps=isinstance(data, Data) and bool(np.any(np.asarray(data.sample_weight) == 0)),
+    )
+    settings = Settings(
+        numbers=numbers,
+        data_strength=_strength(data_strength, "data_strength"),
+        penalty_strength=_strength(penalty_strength, "penalty_strength"),
+        epochs=epochs,
+        patience=math.inf if held.patience is None else held.patience,
+    )
+    settings = jax.tree.map(lambda value: jnp.asarray(value, jnp.result_type(float)), settings)
+    return Problem(data, held_out, settings, recipe, epochs, _as_callbacks(callbacks))
+
+
+def as_seed(seed: Any, name: str = "seed") -> int:
+    """A seed, or an error: random keys and NumPy's generators both take these."""
+    try:
+        whole = -1 if isinstance(seed, bool) else operator.index(seed)
+    except TypeError:
+        whole = -1
+    if not 0 <= whole < 2**32:
+        raise ValueError(f"{name} must be a whole number from 0 to 2**32 - 1, got {seed!r}.")
+    return whole
+
+
+def check_model(net: Any, x: Any) -> None:
+    """Raises unless a model and then data were given."""
+    order = "The order is fit(net, x, y)"
+    if not callable(net) or isinstance(net, AbstractSampler):
+        raise ValueError(f"The first argument must be a model, got {_kind(net)}. {order}.")
+    if not jax.tree.leaves(eqx.filter(net, eqx.is_inexact_array)):
+        raise ValueError(
+            f"{type(net).__name__} has no parameters to train: give a model whose arrays JAX can see, "
+            "such as a sx.Net or another equinox.Module."
+        )
+    if callable(x) and not isinstance(x, AbstractSampler):
+        raise ValueError(f"x must be arrays or a sx.AbstractSampler, got {_kind(x)}. {order}.")
+
+
+def _kind(value: Any) -> str:
+    shape = getattr(value, "shape", None)
+    if isinstance(shape, tuple):
+        return f"an array of shape {shape}"
+    return f"{value!r}" if isinstance(value, str) else f"a {type(value).__name__}"
+
+
+def _strength(value: Any, name: str) -> float:
+    try:
+        return checks.non_negative_number(value, name)
+    except (TypeError, ValueError):
+        raise ValueError(f"{name} must be a finite number of at least 0, got {value!r}.") from None
+
+
+def _as_callbacks(callbacks: Any) -> tuple[Callback, ...]:
+    if isinstance(callbacks, list | tuple) and all(callable(each) for each in callbacks):
+        return tuple(callbacks)
+    raise ValueError(
+        "callbacks must be a list of functions of one report, as in callbacks=[log]; got "
+        f"{callbacks!r}."
+    )

@@ -1,0 +1,193 @@
+"""One step of training: the gradient of an objective, and what the optimiser makes of it.
+
+[`shootax.fit`][] and [`shootax.TrainingStep`][] both run `advance`.
+"""
+
+import dataclasses
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax
+from jax.flatten_util import ravel_pytree
+from jaxtyping import Array, Float, PyTree
+
+from shootax._train.optax_checks import check_complete, check_transform
+from shootax._train.optimizer import Optimizer
+from shootax._train.parameter_groups import decay_of, lr_scale_of, thaw_epochs
+from shootax._train.schedules import AbstractSchedule, Constant
+
+ADAM = optax.scale_by_adam()
+
+
+class Frame(NamedTuple):
+    """A model without its parameters, and how to make these of a vector."""
+
+    static: Any
+    unravel: Callable[[Array], Any]
+
+    def model(self, vector: Array) -> Any:
+        return eqx.combine(self.unravel(vector), self.static)
+
+
+def take_apart(model: Any) -> tuple[Float[Array, " parameters"], Frame]:
+    """The parameters of a model as one vector, and the rest."""
+    parameters, static = eqx.partition(model, eqx.is_inexact_array)
+    vector, unravel = ravel_pytree(parameters)
+    if vector.size == 0:
+        raise ValueError(f"{type(model).__name__} has no parameters to train.")
+    return vector, Frame(static, unravel)
+
+
+@dataclasses.dataclass(frozen=True)
+class Rule:
+    """All of an optimiser that shapes the program of a step.
+
+    Adam treats every number alike, so that it may see all parameters as one vector: with small models
+    the time goes into the number of operations, not into arithmetic. Other transformations see the
+    arrays of the model. The updates of a `complete` optimiser are used as they are.
+    """
+
+    transform: optax.GradientTransformation
+    sees_arrays: bool
+    complete: bool
+    schedule: AbstractSchedule
+    clipped: bool
+    scaled: bool
+    decayed: bool
+    averaged: bool
+
+
+class Numbers(NamedTuple):
+    """The numbers of an optimiser, which may change without a new program.
+
+    `thaw`, `lr_scale` and `decay` have an entry for every parameter; `thaw` is its first epoch.
+    """
+
+    learning_rate: Any
+    clip: Any
+    thaw: Any
+    lr_scale: Any
+    decay: Any
+    ema: Any
+
+
+class Moving(NamedTuple):
+    """What changes with every step."""
+
+    parameters: Float[Array, " parameters"]
+    optimizer: PyTree
+    average: Float[Array, " parameters"] | None
+
+    @property
+    def model(self) -> Array:
+        """The parameters to evaluate: their moving average, if there is one."""
+        return self.parameters if self.average is None else self.average
+
+
+def translate(
+    optimizer: Optimizer | optax.GradientTransformation, model: Any
+) -> tuple[Rule, Numbers]:
+    """The program and the numbers of an optimiser for a model."""
+    complete = not isinstance(optimizer, Optimizer)
+    if complete:
+        check_complete(optimizer, model)
+        transform, given = optimizer, Optimizer(schedule=Constant())
+    else:
+        transform, given = optimizer.transform, optimizer
+        if transform is not None:
+            check_transform(transform, model)
+    rule = Rule(
+        transform=ADAM if transform is None else transform,
+        sees_arrays=transform is not None,
+        complete=complete,
+        schedule=given.schedule,
+        clipped=given.clip is not None,
+        scaled=bool(given.lr_scale),
+        decayed=bool(given.weight_decay),
+        averaged=given.ema > 0,
+    )
+    numbers = Numbers(
+        learning_rate=np.nan if complete else given.learning_rate,
+        clip=1.0 if given.clip is None else given.clip,
+        thaw=_vector(model, thaw_epochs(model, given.freeze)),
+        lr_scale=_vector(model, lr_scale_of(model, given.lr_scale)),
+        decay=_vector(model, decay_of(model, given.weight_decay)),
+        ema=given.ema,
+    )
+    return rule, jax.tree.map(lambda value: jnp.asarray(value, jnp.result_type(float)), numbers)
+
+
+def begin(vector: Array, frame: Frame, rule: Rule) -> Moving:
+    """The state before the first step."""
+    seen = frame.unravel(vector) if rule.sees_arrays else vector
+    return Moving(vector, rule.transform.init(seen), vector if rule.averaged else None)
+
+
+def step_sizes(epoch: Array, numbers: Numbers, rule: Rule, dtype: Any) -> Array:
+    """A factor for the step of every parameter: zero for those that are frozen in an epoch."""
+    thawed = (epoch.astype(numbers.thaw.dtype) >= numbers.thaw).astype(dtype)
+    return thawed * numbers.lr_scale if rule.scaled else thawed
+
+
+def advance(
+    moving: Moving,
+    objective: Callable[[Array], tuple[Array, Any]],
+    frame: Frame,
+    rule: Rule,
+    numbers: Numbers,
+    *,
+    learning_rate: Array,
+    sizes: Array,
+    passed: Array,
+) -> tuple[Moving, tuple[Array, Any]]:
+    """The state after a step, and the objective before it with its parts.
+
+    `objective` maps the vector of parameters to a value and its parts, `sizes` are those of
+    `step_sizes`, and `passed` is the number of steps before this one. A frozen part gets no updates
+    while its moments are gathered, so that it starts with a sensible step.
+    """
+    parameters, optimizer, average = moving
+    (total, parts), gradient = jax.value_and_grad(objective, has_aux=True)(parameters)
+    if rule.scaled:
+        gradient = gradient * numbers.lr_scale
+    if rule.clipped:
+        size = jnp.sqrt(jnp.sum(gradient**2))
+        shrink = jnp.minimum(1.0, numbers.clip / jnp.maximum(size, 1e-30))
+        gradient = gradient * shrink.astype(gradient.dtype)
+    updates, optimizer = _updates(gradient, optimizer, parameters, frame, rule)
+    if rule.decayed:
+        updates = updates + numbers.decay.astype(updates.dtype) * parameters
+    if rule.complete:
+        moved = parameters + updates.astype(parameters.dtype) * sizes
+    else:
+        moved = parameters - learning_rate.astype(updates.dtype) * (updates * sizes)
+    if average is not None:
+        # A decay that grows from 0.1 on: at a constant one the start would count for long.
+        keeps = jnp.minimum(numbers.ema, (1 + passed) / (10 + passed))
+        average = moved + keeps.astype(moved.dtype) * (average - moved)
+    return Moving(moved, optimizer, average), (total, parts)
+
+
+def _updates(
+    gradient: Array, optimizer: Any, parameters: Array, frame: Frame, rule: Rule
+) -> tuple[Array, Any]:
+    """The updates as a vector, whether the optimiser saw one or the arrays of the model."""
+    if not rule.sees_arrays:
+        updates, optimizer = rule.transform.update(gradient, optimizer, parameters)
+        return jnp.asarray(updates), optimizer
+    trees = frame.unravel(gradient), optimizer, frame.unravel(parameters)
+    updates, optimizer = rule.transform.update(*trees)
+    return ravel_pytree(updates)[0], optimizer
+
+
+def _vector(model: Any, numbers: PyTree) -> np.ndarray:
+    """Numbers for the arrays of a model, as a vector with an entry for each parameter."""
+    arrays = jax.tree.leaves(eqx.filter(model, eqx.is_inexact_array))
+    pairs = zip(jax.tree.leaves(numbers), arrays, strict=True)
+    return np.concatenate(
+        [np.broadcast_to(number, array.shape).ravel() for number, array in pairs]
+    )
