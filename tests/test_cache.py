@@ -21,7 +21,7 @@ def test_programs_are_dropped_when_they_take_too_much():
     assert not make_room(share=1.0)
     assert double._cache_size() == 1
     before = _maps()
-    assert make_room(share=1e-6)
+    assert make_room(share=1e-6, quiet=True)
     assert double._cache_size() == 0
     assert _maps() < before
     assert double(jnp.ones(3))[0] == 2
@@ -29,3 +29,12 @@ def test_programs_are_dropped_when_they_take_too_much():
 
 def _maps() -> int:
     return len(pathlib.Path("/proc/self/maps").read_text().splitlines())
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux counts maps")
+def test_programs_are_not_dropped_without_a_word(monkeypatch):
+    monkeypatch.setattr("shootax._cache._warned", [])
+    with pytest.warns(UserWarning, match="All compiled programs of JAX are dropped") as caught:
+        make_room(share=1e-6)
+        make_room(share=1e-6)
+    assert len(caught) == 1

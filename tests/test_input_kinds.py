@@ -22,7 +22,7 @@ def test_lists_are_data_for_a_net():
 def test_lists_are_data_for_fit():
     want = sx.fit(NET, np.array(X), np.array(Y)[:, None], epochs=1).net
     assert_same(sx.fit(NET, X, Y, epochs=1).net, want)
-    fitted = sx.fit(NET, X, Y, epochs=1, validation=(X, Y), weights=[1, 1, 1, 1])
+    fitted = sx.fit(NET, X, Y, epochs=1, validation=(X, Y), sample_weight=[1, 1, 1, 1])
     assert_same(fitted.net, want)
 
 

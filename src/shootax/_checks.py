@@ -20,20 +20,26 @@ def positive_integer(value: Any, name: str) -> int:
 
 def positive_number(value: Any, name: str) -> float:
     """A finite number above zero, as a Python float."""
-    try:
-        number = float(value)
-    except (TypeError, ValueError):
-        raise ValueError(f"{name} must be a positive number, got {value!r}.") from None
+    number = _as_float(value, f"{name} must be a positive number")
     if not math.isfinite(number) or number <= 0:
         raise ValueError(f"{name} must be a positive, finite number, got {value!r}.")
     return number
 
 
 def non_negative_number(value: Any, name: str) -> float:
-    number = float(value)
+    number = _as_float(value, f"{name} must be a finite number of at least 0")
     if not math.isfinite(number) or number < 0:
         raise ValueError(f"{name} must be a finite number of at least 0, got {value!r}.")
     return number
+
+
+def _as_float(value: Any, expected: str) -> float:
+    try:
+        if isinstance(value, str):
+            raise TypeError
+        return float(value)
+    except (TypeError, ValueError):
+        raise ValueError(f"{expected}, got {value!r}.") from None
 
 
 def finite(values: Any, name: str) -> None:

@@ -38,9 +38,9 @@ def test_weights_count_in_the_loss_of_a_classifier():
 def test_a_training_that_diverges_is_repeated_at_a_smaller_rate(monkeypatch):
     rates, fit = [], sx.fit
 
-    def diverging(*arguments, learning_rate, **options):
-        rates.append(learning_rate)
-        fitted = fit(*arguments, learning_rate=learning_rate, **options)
+    def diverging(*arguments, optimizer, **options):
+        rates.append(optimizer.learning_rate)
+        fitted = fit(*arguments, optimizer=optimizer, **options)
         if len(rates) < 3:
             raise sx.DivergedError("It diverged.", fitted)
         return fitted

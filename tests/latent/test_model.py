@@ -112,13 +112,10 @@ def test_the_best_epoch_is_kept():
     net = sx.Net(sx.UpDown(dim=1, inflation=2), particles=2, key=KEYS[0])
     options = {
         "epochs": 12,
-        "learning_rate": 0.3,
-        "schedule": sx.Constant(),
-        "validation": (x, x**2),
+        "optimizer": sx.Optimizer(0.3, schedule=sx.Constant()),
+        "validation": sx.Validation((x, x**2), keep_best=True),
     }
-    best = sx.fit(net, x, x**2, keep_best=True, **options)
+    best = sx.fit(net, x, x**2, **options)
     error = float(jnp.mean((best.net(x) - x**2) ** 2))
     assert error == pytest.approx(best.history["validation"].min(), rel=1e-5)
     assert error < best.history["validation"][-1]
-    with pytest.raises(ValueError, match="validation"):
-        sx.fit(net, x, x**2, keep_best=True, epochs=1)

@@ -1,7 +1,9 @@
-"""A training that is interrupted and goes on ends with the same bits."""
+"""A training that is interrupted resumes, bit for bit."""
 
+import dataclasses
 import random
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -17,7 +19,8 @@ pytestmark = pytest.mark.usefixtures("standard_promotion")
 
 FIELD = sx.UpDown(1, 2, activation="tanh")
 X = np.linspace(-1, 1, 10)[:, None]
-OPTIONS = {"epochs": 9, "batch_size": 4, "validation": 0.3, "schedule": sx.Plateau(patience=1)}
+OPTIMIZER = sx.Optimizer(schedule=sx.Plateau(patience=1))
+OPTIONS = {"epochs": 9, "batch_size": 4, "validation": 0.3, "optimizer": OPTIMIZER}
 
 
 def make(seed=0):
@@ -63,8 +66,6 @@ def test_one_net_goes_on(tmp_path):
 
 
 def test_many_nets_go_on_and_one_that_failed_stays_so(tmp_path):
-    import equinox as eqx
-
     wild = eqx.tree_at(lambda n: n.control.theta["theta3"], make(1), replace_fn=lambda p: 1e200 + p)
     nets = [make(0), wild, make(2)]
     options = {**OPTIONS, "validation": None, "together": True}
@@ -95,18 +96,19 @@ def absolute(prediction, target):
 
 
 CHANGES = {
-    "epochs": 10,
-    "seed": 1,
-    "learning_rate": 0.02,
-    "loss": absolute,
-    "schedule": sx.Plateau(patience=2),  # its state has the same shape
-    "batch_size": 5,
-    "penalty_weight": 2.0,
-    "clip": 1.0,
+    "epochs": {"epochs": 10},
+    "seed": {"seed": 1},
+    "learning_rate": {"optimizer": dataclasses.replace(OPTIMIZER, learning_rate=0.02)},
+    "loss": {"loss": absolute},
+    # Its state has the same shape.
+    "schedule": {"optimizer": sx.Optimizer(schedule=sx.Plateau(patience=2))},
+    "batch_size": {"batch_size": 5},
+    "penalty_strength": {"penalty_strength": 2.0},
+    "clip": {"optimizer": dataclasses.replace(OPTIMIZER, clip=1.0)},
 }
 
 
-@pytest.mark.parametrize("change", [{name: value} for name, value in CHANGES.items()], ids=CHANGES)
+@pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
 def test_file_of_another_training(tmp_path, change):
     path = tmp_path / "state.safetensors"
     sx.fit(make(), X, X**2, checkpoint=path, **OPTIONS)
@@ -163,7 +165,7 @@ def test_every_damage_is_noticed(small, count):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"checkpoint": "1"}, "its format is 1, this version of shootax resumes from format 2"),
+        ({"checkpoint": "1"}, "its format is 1, this version of shootax resumes from format 3"),
         ({"checkpoint": None}, "file of another kind"),
         ({"program": "other"}, "file of another kind"),
         ({"mark": "none"}, "of another training"),
@@ -199,6 +201,57 @@ def test_tensors_that_do_not_fit(small, change):
         small.read("mark", STATE)
 
 
-def test_a_folder_that_is_missing(tmp_path):
-    with pytest.raises(FileNotFoundError, match="no folder"):
-        Checkpoint(tmp_path / "a" / "b").write("mark", STATE, HISTORIES, {})
+def test_a_folder_that_is_missing_is_noticed_before_the_first_epoch(tmp_path):
+    def reached(report):
+        raise AssertionError("an epoch was trained")
+
+    for path in (tmp_path / "a" / "b", tmp_path):
+        with pytest.raises((FileNotFoundError, IsADirectoryError), match="no folder|is a folder"):
+            sx.fit(make(), X, X**2, checkpoint=path, callbacks=[reached], **OPTIONS)
+
+
+def test_a_disk_that_is_full_loses_nothing(tmp_path, monkeypatch):
+    """The write fails: there is one warning, the old file remains, and training goes on."""
+    whole = sx.fit(make(), X, X**2, **OPTIONS)
+    file = Checkpoint(tmp_path / "state.safetensors", every=0.0)
+    with pytest.raises(Stop):
+        sx.fit(make(), X, X**2, checkpoint=file, progress=stopper(3), **OPTIONS)
+    content = file.path.read_bytes()
+
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(container, "write", full)
+    with pytest.warns(UserWarning, match="could not be written.*No space left") as caught:
+        again = sx.fit(make(), X, X**2, checkpoint=file, **OPTIONS)
+    assert len(caught) == 1
+    assert_equal_fits(whole, again)
+    assert file.path.read_bytes() == content
+
+
+def scaled_error(factor):
+    return lambda a, b: factor * abs(a - b)[0]
+
+
+def test_losses_are_known_by_what_they_compute(tmp_path):
+    """Two functions of the same name and code, which differ in a number or an array they close over."""
+    path, table = tmp_path / "state.safetensors", jnp.arange(3.0)
+    for one, other in [
+        (scaled_error(1.0), scaled_error(2.0)),
+        (scaled_error(table[1:2].sum()), scaled_error(table[2:].sum())),
+        (lambda a, b: abs(a - b)[0], lambda a, b: (a - b)[0] ** 2),
+    ]:
+        path.unlink(missing_ok=True)
+        options = {**OPTIONS, "epochs": 1, "checkpoint": path}
+        sx.fit(make(), X, X**2, loss=one, **options)
+        sx.fit(make(), X, X**2, loss=one, **options)
+        with pytest.raises(FileFormatError, match="is of another training"):
+            sx.fit(make(), X, X**2, loss=other, **options)
+
+
+def test_another_model_with_the_same_arrays_is_another_training(tmp_path):
+    path, net = tmp_path / "state.safetensors", make()
+    finer = eqx.tree_at(lambda n: n.integrator, net, sx.Euler(steps=3))
+    sx.fit(net, X, X**2, checkpoint=path, **OPTIONS)
+    with pytest.raises(FileFormatError, match="is of another training"):
+        sx.fit(finer, X, X**2, checkpoint=path, **OPTIONS)

@@ -18,10 +18,11 @@ NET = sx.Net(FIELD, sx.Static(FIELD, key=KEY), integrator=sx.Euler(steps=2), key
 SHOOTING = sx.Net(FIELD, particles=3, integrator=sx.RK4(steps=2), key=KEY)
 X = np.linspace(-1, 1, 10)[:, None]
 Y = X**2
+CONSTANT = sx.Optimizer(schedule=sx.Constant())
 
 
 def test_the_objective_falls():
-    fitted = sx.fit(SHOOTING, X, Y, epochs=150, learning_rate=0.05)
+    fitted = sx.fit(SHOOTING, X, Y, epochs=150, optimizer=sx.Optimizer(0.05))
     objective = fitted.history["objective"]
     assert objective[-1] < 0.2 * objective[0]
     assert fitted.seconds > 0
@@ -40,7 +41,7 @@ def test_the_same_seed_gives_the_same_bits():
 
 
 def test_history():
-    fitted = sx.fit(NET, X, Y, epochs=4, data_weight=7.0, penalty_weight=0.5, validation=0.2)
+    fitted = sx.fit(NET, X, Y, epochs=4, data_strength=7.0, penalty_strength=0.5, validation=0.2)
     history = fitted.history
     assert set(history) == {"objective", "data", "penalty", "validation", "learning_rate"}
     assert {len(column) for column in history.values()} == {4}
@@ -90,9 +91,8 @@ def assert_trained_alike(a, b):
 @pytest.mark.parametrize("batch_size", [3, 100])
 def test_two_epochs_by_hand(batch_size):
     """With 10 samples: a short last batch of one counts its one sample fully."""
-    ours = sx.fit(
-        NET, X, Y, epochs=2, batch_size=batch_size, schedule=sx.Constant(), learning_rate=0.02
-    )
+    adam = sx.Optimizer(0.02, schedule=sx.Constant())
+    ours = sx.fit(NET, X, Y, epochs=2, batch_size=batch_size, optimizer=adam)
     batches = orders(10, batch_size, 2, seed=0)
     theirs = by_hand(NET, jnp.asarray(X), jnp.asarray(Y), jnp.ones(10), batches, 0.02)
     assert_trained_alike(ours.net, theirs)
@@ -100,9 +100,8 @@ def test_two_epochs_by_hand(batch_size):
 
 def test_sample_weights_by_hand():
     weights = np.random.default_rng(0).uniform(0.1, 2, 10)
-    ours = sx.fit(
-        NET, X, Y, epochs=1, batch_size=4, schedule=sx.Constant(), weights=weights, seed=3
-    )
+    options = {"epochs": 1, "batch_size": 4, "optimizer": CONSTANT, "seed": 3}
+    ours = sx.fit(NET, X, Y, sample_weight=weights, **options)
     batches = orders(10, 4, 1, seed=3)
     theirs = by_hand(NET, jnp.asarray(X), jnp.asarray(Y), jnp.asarray(weights), batches, 0.01)
     assert_trained_alike(ours.net, theirs)
@@ -113,7 +112,7 @@ def test_samples_of_weight_zero_do_not_count():
     spoiled = Y.copy()
     spoiled[3:] = 1e6
     weights = np.r_[np.ones(3), np.zeros(7)]
-    options = {"epochs": 2, "weights": weights, "batch_size": 10}
+    options = {"epochs": 2, "sample_weight": weights, "batch_size": 10}
     assert_trained_alike(sx.fit(NET, X, Y, **options).net, sx.fit(NET, X, spoiled, **options).net)
 
 
@@ -123,7 +122,7 @@ def test_times_by_hand(shared):
     if not shared:
         times = np.sort(np.random.default_rng(0).uniform(size=(10, 2)), axis=1)
     y = np.stack([X, Y], axis=1)
-    ours = sx.fit(NET, X, y, epochs=1, batch_size=4, times=times, schedule=sx.Constant(), seed=0)
+    ours = sx.fit(NET, X, y, epochs=1, batch_size=4, times=times, optimizer=CONSTANT, seed=0)
     at = times if shared else jnp.asarray(times)
     theirs = by_hand(
         NET, jnp.asarray(X), jnp.asarray(y), jnp.ones(10), orders(10, 4, 1, 0), 0.01, at
@@ -133,26 +132,28 @@ def test_times_by_hand(shared):
 
 def test_clip():
     """With an enormous gradient limited to a norm, plain descent moves by rate times norm."""
-    fitted = sx.fit(NET, X, 1e3 * Y, epochs=1, batch_size=10, clip=0.5, optimizer=optax.sgd(0.1))
+    sgd = sx.Optimizer(0.1, schedule=sx.Constant(), transform=optax.identity(), clip=0.5)
+    fitted = sx.fit(NET, X, 1e3 * Y, epochs=1, batch_size=10, optimizer=sgd)
     moved = jax.tree.map(jnp.subtract, *(eqx.filter(n, eqx.is_array) for n in (fitted.net, NET)))
     np.testing.assert_allclose(optax.global_norm(moved), 0.05, rtol=1e-9)
 
 
 def test_learning_rates_in_the_history():
-    options = {"epochs": 4, "batch_size": 5, "learning_rate": 0.2}
-    got = sx.fit(NET, X, Y, **options).history["learning_rate"]
+    options = {"epochs": 4, "batch_size": 5}
+    got = sx.fit(NET, X, Y, optimizer=sx.Optimizer(0.2), **options).history["learning_rate"]
     # The rate of the last of two batches of each epoch.
     expected = 0.1 * (1 + np.cos(np.pi * (np.arange(4) + 0.5) / 4))
     np.testing.assert_allclose(got, expected, rtol=1e-6)
-    flat = sx.fit(NET, X, Y, schedule=sx.Constant(), **options).history["learning_rate"]
+    flat = sx.Optimizer(0.2, schedule=sx.Constant())
+    flat = sx.fit(NET, X, Y, optimizer=flat, **options).history["learning_rate"]
     np.testing.assert_allclose(flat, 0.2, rtol=1e-6)
 
 
 def test_plateau_sees_the_validation_loss():
     """Held-out targets that training cannot reach: the rate falls although the objective does."""
     far = (X, Y + 1e3)
-    schedule = sx.Plateau(patience=1, threshold=0.5)
-    fitted = sx.fit(NET, X, Y, epochs=6, schedule=schedule, validation=far, learning_rate=0.01)
+    adam = sx.Optimizer(0.01, schedule=sx.Plateau(patience=1, threshold=0.5))
+    fitted = sx.fit(NET, X, Y, epochs=6, optimizer=adam, validation=far)
     np.testing.assert_allclose(
         fitted.history["learning_rate"], 0.01 * np.array([1, 1, 1, 0.5, 0.5, 0.25]), rtol=1e-6
     )
@@ -180,7 +181,7 @@ def test_cross_entropy_tells_two_blobs_apart():
     y = np.repeat([0, 1], 30)
     field = sx.UpDown(2, 2, activation="tanh")
     net = sx.Net(field, particles=4, readout=2, integrator=sx.Euler(steps=3), key=KEY)
-    fitted = sx.fit(net, x, y, epochs=60, loss="cross_entropy", learning_rate=0.03)
+    fitted = sx.fit(net, x, y, epochs=60, loss="cross_entropy", optimizer=sx.Optimizer(0.03))
     logits = np.asarray(fitted.net(x))
     assert np.mean(logits.argmax(1) == y) > 0.95
     mine = np.log(np.exp(logits).sum(1)) - logits[np.arange(60), y]
@@ -216,7 +217,8 @@ def assert_last_good(error, epoch):
 def test_divergence_returns_the_last_good_model():
     relu = sx.Net(sx.UpDown(1, 2), particles=3, integrator=sx.RK4(steps=2), key=KEY)
     with pytest.raises(sx.DivergedError, match=r"learning rate was 1e\+08.*Lower the") as caught:
-        sx.fit(relu, X, Y, epochs=50, learning_rate=1e8, schedule=sx.Constant(), batch_size=4)
+        wild = sx.Optimizer(1e8, schedule=sx.Constant())
+        sx.fit(relu, X, Y, epochs=50, optimizer=wild, batch_size=4)
     result = caught.value.result
     assert_last_good(caught.value, len(result.history["objective"]) + 1)
 

@@ -16,8 +16,8 @@ X = np.linspace(-1, 1, 8)[:, None]
 
 
 def train(epochs, freeze, net=NET):
-    options = {"batch_size": 4, "schedule": sx.Constant(), "epochs": epochs}
-    return sx.fit(net, X, X**2, freeze=freeze, **options).net
+    optimizer = sx.Optimizer(schedule=sx.Constant(), freeze=freeze)
+    return sx.fit(net, X, X**2, epochs=epochs, batch_size=4, optimizer=optimizer).net
 
 
 def test_for_the_first_epochs_and_no_longer():

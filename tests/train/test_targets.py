@@ -44,7 +44,7 @@ def test_labels_of_held_out_samples_are_looked_at():
 def test_labels_of_samples_that_do_not_count_may_be_anything():
     weights = np.r_[np.ones(5), 0.0]
     labels = np.r_[LABELS[:5], -1]
-    fitted = sx.fit(make(3), X, labels, epochs=1, loss="cross_entropy", weights=weights)
+    fitted = sx.fit(make(3), X, labels, epochs=1, loss="cross_entropy", sample_weight=weights)
     assert np.isfinite(fitted.history["objective"]).all()
 
 

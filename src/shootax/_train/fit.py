@@ -30,7 +30,7 @@ def fit(
     penalty_strength: float = 1.0,
     times: Any = None,
     sample_weight: Any = None,
-    optimizer: Optimizer | optax.GradientTransformation = Optimizer(),  # noqa: B008, it is frozen
+    optimizer: Optimizer | optax.GradientTransformation = Optimizer(),
     validation: float | tuple[PyTree[Array], ...] | Validation | None = None,
     checkpoint: str | os.PathLike | Checkpoint | None = None,
     callbacks: list[Callback] | tuple[Callback, ...] = (),

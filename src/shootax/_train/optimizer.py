@@ -52,7 +52,7 @@ class Optimizer:
             )
         if self.clip is not None:
             checks.positive_number(self.clip, "clip")
-        if _number(self.ema, "ema") >= 1:
+        if checks.non_negative_number(self.ema, "ema") >= 1:
             raise ValueError(f"ema must be below 1, got {self.ema}; 0.999 is a usual value.")
         for name, entry in (("weight_decay", 0.1), ("freeze", None), ("lr_scale", 0.1)):
             value = getattr(self, name)
@@ -62,7 +62,7 @@ class Optimizer:
                     f'{name}={{"lift": {entry}}}; got {value!r}.'
                 )
         for name, number in (self.weight_decay or {}).items():
-            _number(number, f"The weight decay of {name!r}")
+            checks.non_negative_number(number, f"The weight decay of {name!r}")
         for name, number in (self.lr_scale or {}).items():
             checks.positive_number(number, f"The lr_scale of {name!r}")
         for name, number in (self.freeze or {}).items():
@@ -108,18 +108,24 @@ def as_optimizer(value: Any) -> Optimizer | optax.GradientTransformation:
     if isinstance(value, int | float) and not isinstance(value, bool):
         raise ValueError(f"{expected}; for a learning rate, write optimizer=sx.Optimizer({value}).")
     if inspect.isclass(value) or inspect.isfunction(value):
-        raise ValueError(f"{expected}; got {value.__name__} itself. Call it: {value.__name__}(0.01).")
+        raise ValueError(
+            f"{expected}; got {value.__name__} itself. Call it: {value.__name__}(0.01)."
+        )
     raise ValueError(f"{expected}; got {value!r}.")
 
 
 def _check_schedule(schedule: Any) -> None:
     if isinstance(schedule, AbstractSchedule):
         return
-    advice = "expected an instance of sx.Cosine, sx.Plateau, sx.Constant or your own AbstractSchedule"
+    advice = (
+        "expected an instance of sx.Cosine, sx.Plateau, sx.Constant or your own AbstractSchedule"
+    )
     if inspect.isclass(schedule) and issubclass(schedule, AbstractSchedule):
         raise ValueError(f"schedule is the class {schedule.__name__}; write {schedule.__name__}().")
     if callable(schedule):
-        advice += "; put a schedule of Optax into an Optax optimiser, optimizer=optax.adam(schedule)"
+        advice += (
+            "; put a schedule of Optax into an Optax optimiser, optimizer=optax.adam(schedule)"
+        )
     raise ValueError(f"schedule must not be {schedule!r}: {advice}.")
 
 
@@ -137,14 +143,5 @@ def _check_freeze(name: str, number: Any) -> None:
         )
 
 
-def _number(value: Any, name: str) -> float:
-    try:
-        return checks.non_negative_number(value, name)
-    except (TypeError, ValueError):
-        raise ValueError(f"{name} must be a finite number of at least 0, got {value!r}.") from None
-
-
 def _is_named(value: Any) -> bool:
     return isinstance(value, Mapping) and all(isinstance(name, str) for name in value)
-
-

@@ -75,8 +75,8 @@ def make_problem(
     )
     settings = Settings(
         numbers=numbers,
-        data_strength=_strength(data_strength, "data_strength"),
-        penalty_strength=_strength(penalty_strength, "penalty_strength"),
+        data_strength=checks.non_negative_number(data_strength, "data_strength"),
+        penalty_strength=checks.non_negative_number(penalty_strength, "penalty_strength"),
         epochs=epochs,
         patience=math.inf if held.patience is None else held.patience,
     )
@@ -114,13 +114,6 @@ def _kind(value: Any) -> str:
     if isinstance(shape, tuple):
         return f"an array of shape {shape}"
     return f"{value!r}" if isinstance(value, str) else f"a {type(value).__name__}"
-
-
-def _strength(value: Any, name: str) -> float:
-    try:
-        return checks.non_negative_number(value, name)
-    except (TypeError, ValueError):
-        raise ValueError(f"{name} must be a finite number of at least 0, got {value!r}.") from None
 
 
 def _as_callbacks(callbacks: Any) -> tuple[Callback, ...]:

@@ -53,7 +53,7 @@ class TrainingStep:
         model: Any,
         objective: Callable[..., Float[Array, ""]],
         *,
-        optimizer: Optimizer | optax.GradientTransformation = Optimizer(schedule=Constant()),  # noqa: B008
+        optimizer: Optimizer | optax.GradientTransformation = Optimizer(schedule=Constant()),
     ):
         """**Arguments:**
 

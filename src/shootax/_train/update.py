@@ -188,6 +188,4 @@ def _vector(model: Any, numbers: PyTree) -> np.ndarray:
     """Numbers for the arrays of a model, as a vector with an entry for each parameter."""
     arrays = jax.tree.leaves(eqx.filter(model, eqx.is_inexact_array))
     pairs = zip(jax.tree.leaves(numbers), arrays, strict=True)
-    return np.concatenate(
-        [np.broadcast_to(number, array.shape).ravel() for number, array in pairs]
-    )
+    return np.concatenate([np.broadcast_to(number, array.shape).ravel() for number, array in pairs])

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from shootax import Validation
 from shootax.data import MaskedFrames, Sequences, bouncing_balls
 from shootax.nn import LatentModel
 from shootax.paper import _latent as latent
@@ -104,10 +105,9 @@ class BouncingBalls(LatentExperiment):
     ) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """The model is that of the best epoch by the validation sequences."""
         train, held_out = (self.data(settings, part) for part in ("training", "validation"))
-        judge = Validation((held_out.first(SEEN), held_out.frames), keep_best=True)
         told = {
-            "validation": judge,
-            **latent.training_options(configuration, settings.options),
+            "validation": Validation((held_out.first(SEEN), held_out.frames), keep_best=True),
+            "optimizer": latent.optimizer(configuration, settings.options),
         }
         hidden = settings.options["hidden_frames"]
         if hidden == 0:

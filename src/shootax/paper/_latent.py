@@ -65,13 +65,13 @@ def make_model(
     return LatentModel(encoder, net, decoder, times)
 
 
-def training_options(configuration: Configuration, options: Mapping[str, Any]) -> dict[str, Any]:
-    """What `fit` wants to know. Weights of encoder and decoder decay, not their biases and norms;
+def optimizer(configuration: Configuration, options: Mapping[str, Any]) -> Optimizer:
+    """The optimiser of a recipe. Weights of encoder and decoder decay, not their biases and norms;
     those of the net have their penalty."""
     weights = ("weight", *(f"layers.{i}.weight" for i in range(len(options["channels"]))))
     names = [f"{coder}.{name}" for coder in ("encoder", "decoder") for name in weights]
     decay = dict.fromkeys(names, options["weight_decay"]) if options["weight_decay"] else None
-    return {**models.training_options(configuration, options), "weight_decay": decay}
+    return models.optimizer(configuration, options, decay)
 
 
 def measured(model: LatentModel) -> dict[str, Any]:

@@ -88,7 +88,8 @@ class RotatingMNIST(LatentExperiment):
         self, settings: Settings, configuration: Configuration
     ) -> tuple[tuple[Any, ...], dict[str, Any]]:
         options = settings.options
-        train, told = self.data(settings)[0], latent.training_options(configuration, options)
+        train = self.data(settings)[0]
+        told: dict[str, Any] = {"optimizer": latent.optimizer(configuration, options)}
         if options["versions"]:
             versions = min(options["versions"], settings.epochs)
             train = _versions(len(train), versions)

@@ -170,4 +170,3 @@ def _with_lift(net: sx.Net, weight: np.ndarray) -> sx.Net:
 def _widened_rows(rows: Rows, least: int) -> Rows:
     columns = power_of_two(rows.x.shape[1], LEAST_COLUMNS)
     return rows.filled(power_of_two(len(rows.x), least), columns)
-

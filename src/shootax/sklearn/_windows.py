@@ -2,10 +2,10 @@
 
 from typing import Any, NamedTuple
 
-import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from shootax.nn import Masked, masked_squared_error
 from shootax.sklearn._scaling import Scaler
 
 

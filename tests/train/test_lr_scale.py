@@ -1,4 +1,4 @@
-"""Parts that are trained in a unit of their own: a change of variables, nothing else."""
+"""Parts with a learning rate of their own: a change of variables, nothing else."""
 
 import equinox as eqx
 import jax
@@ -17,7 +17,7 @@ X = np.linspace(-1, 1, 8)[:, None]
 
 
 class Scaled(eqx.Module):
-    """A net that stores its momenta divided by a unit: what `units` stands for."""
+    """A net that stores its momenta divided by a unit: what `lr_scale` stands for."""
 
     net: sx.Net
     unit: float = eqx.field(static=True)
@@ -34,11 +34,11 @@ class Scaled(eqx.Module):
 
 
 @pytest.mark.parametrize("clip", [None, 1.0])
-def test_units_are_a_change_of_variables(clip):
+def test_lr_scale_is_a_change_of_variables(clip):
     """Adam, written out, on the stored momenta; the objective sees the used ones."""
     unit, rate = 0.25, 0.03
-    options = {"epochs": 3, "batch_size": 8, "schedule": sx.Constant(), "learning_rate": rate}
-    ours = sx.fit(NET, X, X**2, units={"momenta": unit}, clip=clip, **options).net
+    adam = sx.Optimizer(rate, schedule=sx.Constant(), clip=clip, lr_scale={"momenta": unit})
+    ours = sx.fit(NET, X, X**2, epochs=3, batch_size=8, optimizer=adam).net
     smaller = eqx.tree_at(lambda n: n.control.ensemble.p, NET, replace_fn=lambda p: p / unit)
     parameters, static = eqx.partition(Scaled(smaller, unit), eqx.is_inexact_array)
     steps = (
@@ -61,15 +61,13 @@ def test_units_are_a_change_of_variables(clip):
 
 def test_visible_positions_alone_are_frozen():
     """The part x of the particles is held, the hidden part moves."""
-    options = {"epochs": 2, "batch_size": 8, "schedule": sx.Constant()}
-    trained = sx.fit(NET, X, X**2, freeze={"visible-positions": 2}, **options).net
+    adam = sx.Optimizer(schedule=sx.Constant(), freeze={"visible-positions": 2})
+    trained = sx.fit(NET, X, X**2, epochs=2, batch_size=8, optimizer=adam).net
     before, after = NET.control.ensemble.q, trained.control.ensemble.q
     np.testing.assert_array_equal(after[:, :1], before[:, :1])
     assert (np.abs(after - before)[:, 1:] > 1e-4).any()
 
 
-def test_names_of_units():
-    with pytest.raises(ValueError, match="nothing called 'momentum' to give a unit to"):
-        sx.fit(NET, X, X**2, units={"momentum": 0.1}, epochs=1)
-    with pytest.raises(ValueError, match="unit of 'lift' must be a positive"):
-        sx.fit(NET, X, X**2, units={"lift": 0.0}, epochs=1)
+def test_names_of_scales():
+    with pytest.raises(ValueError, match="nothing called 'momentum' to scale the learning rate of"):
+        sx.fit(NET, X, X**2, optimizer=sx.Optimizer(lr_scale={"momentum": 0.1}), epochs=1)
