@@ -35,6 +35,6 @@ def _maps() -> int:
 def test_programs_are_not_dropped_without_a_word(monkeypatch):
     monkeypatch.setattr("shootax._cache._warned", [])
     with pytest.warns(UserWarning, match="All compiled programs of JAX are dropped") as caught:
-        make_room(share=1e-6)
-        make_room(share=1e-6)
+        dropped = [make_room(share=1e-6) for _ in range(2)]
+    assert dropped == [True, True]
     assert len(caught) == 1

@@ -1,5 +1,6 @@
 """Callbacks see every epoch, may stop the training, and change no number."""
 
+import itertools
 import json
 
 import jax
@@ -43,7 +44,7 @@ def test_reports_are_the_history_and_change_nothing():
         np.testing.assert_array_equal([getattr(report, name) for report in seen], column)
     assert_same(nets[-1], watched.net)
     assert_same(nets[2], sx.fit(make(), X, Y, callbacks=[at(3)], **OPTIONS).net)
-    assert all(a.seconds < b.seconds for a, b in zip(seen, seen[1:], strict=False))
+    assert all(a.seconds < b.seconds for a, b in itertools.pairwise(seen))
 
 
 def at(epoch):

@@ -206,7 +206,7 @@ def test_a_folder_that_is_missing_is_noticed_before_the_first_epoch(tmp_path):
         raise AssertionError("an epoch was trained")
 
     for path in (tmp_path / "a" / "b", tmp_path):
-        with pytest.raises((FileNotFoundError, IsADirectoryError), match="no folder|is a folder"):
+        with pytest.raises((FileNotFoundError, IsADirectoryError), match=r"no folder|is a folder"):
             sx.fit(make(), X, X**2, checkpoint=path, callbacks=[reached], **OPTIONS)
 
 
@@ -222,7 +222,7 @@ def test_a_disk_that_is_full_loses_nothing(tmp_path, monkeypatch):
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(container, "write", full)
-    with pytest.warns(UserWarning, match="could not be written.*No space left") as caught:
+    with pytest.warns(UserWarning, match=r"could not be written.*No space left") as caught:
         again = sx.fit(make(), X, X**2, checkpoint=file, **OPTIONS)
     assert len(caught) == 1
     assert_equal_fits(whole, again)

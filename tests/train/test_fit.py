@@ -216,8 +216,8 @@ def assert_last_good(error, epoch):
 
 def test_divergence_returns_the_last_good_model():
     relu = sx.Net(sx.UpDown(1, 2), particles=3, integrator=sx.RK4(steps=2), key=KEY)
+    wild = sx.Optimizer(1e8, schedule=sx.Constant())
     with pytest.raises(sx.DivergedError, match=r"learning rate was 1e\+08.*Lower the") as caught:
-        wild = sx.Optimizer(1e8, schedule=sx.Constant())
         sx.fit(relu, X, Y, epochs=50, optimizer=wild, batch_size=4)
     result = caught.value.result
     assert_last_good(caught.value, len(result.history["objective"]) + 1)

@@ -39,7 +39,7 @@ def classes() -> dict[str, Any]:
     plain = {
         "Net": sx.Net,
         "Chain": sx.Chain,
-        "Fit": sx.Fit,
+        "Fit": sx.FitResult,
         # Controls and particles
         "Basis": sx.Basis,
         "FrozenParticles": sx.FrozenParticles,

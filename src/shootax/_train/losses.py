@@ -25,7 +25,7 @@ def cross_entropy(logits: Float[Array, " classes"], label: Array) -> Float[Array
 LOSSES: dict[str, Loss] = {"mse": squared_error, "cross_entropy": cross_entropy}
 
 
-def loss_function(loss: str | Loss) -> Loss:
+def loss_function(loss: Any) -> Loss:
     """The loss called `loss`; a function is returned as it is."""
     if callable(loss):
         return loss

@@ -34,7 +34,7 @@ class Optimizer:
 
     learning_rate: float = 0.01
     _: dataclasses.KW_ONLY
-    schedule: AbstractSchedule = Cosine()
+    schedule: AbstractSchedule = Cosine()  # noqa: RUF009, it is frozen
     transform: optax.GradientTransformation | None = None
     clip: float | None = None
     weight_decay: Mapping[str, float] | None = None
