@@ -72,7 +72,7 @@ def assert_without_cycles(graph):
 
 
 def test_circles_are_found():
-    with pytest.raises(pytest.fail.Exception, match="circle: a ← b ← c ← a|b ← c ← a|c ← a ← b"):
+    with pytest.raises(pytest.fail.Exception, match="in a circle: "):
         assert_without_cycles({"a": {"b"}, "b": {"c"}, "c": {"a"}, "d": {"a"}})
     assert ("shootax._fields.base", "AbstractField") in imports("shootax._fields")
 

@@ -1,5 +1,6 @@
 """Installs the wheel and the sdist in `dist/` into a bare environment and checks them there."""
 
+import os
 import pathlib
 import subprocess
 import sys
@@ -22,7 +23,8 @@ def check_contents(wheel: pathlib.Path, sdist: pathlib.Path) -> None:
     for wanted in ("shootax/py.typed", "shootax/data/mnist_threes.npz"):
         if wanted not in names:
             sys.exit(f"{wheel} lacks {wanted}.")
-    inside = {name.split("/")[1] for name in tarfile.open(sdist).getnames() if "/" in name}
+    with tarfile.open(sdist) as archive:
+        inside = {name.split("/")[1] for name in archive.getnames() if "/" in name}
     if inside & {"docs", ".venv", "demo", ".git"}:
         sys.exit(f"{sdist} holds what it should not: {sorted(inside)}")
     for file in (wheel, sdist):
@@ -37,12 +39,12 @@ def main(dist: pathlib.Path) -> None:
     check_contents(wheel, sdist)
     with tempfile.TemporaryDirectory() as folder:
         venv.create(pathlib.Path(folder) / "venv", with_pip=True)
+        clean = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
         scripts = "Scripts" if sys.platform == "win32" else "bin"
         python = str(pathlib.Path(folder) / "venv" / scripts / "python")
 
         def run(*arguments: str) -> None:
-            # Isolated (-I): neither this folder nor PYTHONPATH can lend the package.
-            subprocess.run([python, "-I", *arguments], cwd=folder, check=True)
+            subprocess.run([python, *arguments], cwd=folder, env=clean, check=True)
 
         pip = ("-m", "pip", "install", "--quiet", "--disable-pip-version-check")
         run(*pip, str(wheel))

@@ -66,7 +66,7 @@ def export(net: sx.Net, folder: pathlib.Path) -> None:
     session = onnxruntime.InferenceSession(folder / "net.onnx")
     x = np.linspace(-1, 1, 7, dtype=np.float32)[:, None]
     (out,) = session.run(None, {session.get_inputs()[0].name: x})
-    np.testing.assert_allclose(out, net(x), rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(np.asarray(out), net(x), rtol=1e-4, atol=1e-5)
 
 
 def sklearn() -> None:

@@ -10,28 +10,26 @@ import sys
 
 import pytest
 
-import shootax as sx
-
 WITHOUT = """
-import os, sys
+import builtins, os, pathlib, sys
 
-SYSTEM = {system!r}
-# Imported first, as the standard library itself chooses by the system that it is on.
-import asyncio, ctypes, multiprocessing, pathlib, platform, shutil, signal, subprocess, tempfile
+# Others choose by the system as well: they are imported on the one that is really there.
+import jax, matplotlib.pyplot, numpy, rich.console, rich.table, scipy, typer
+import asyncio, ctypes, multiprocessing, platform, shutil, signal, subprocess, tempfile
 
-def unavailable(*_, **__):
-    raise OSError("not on this system")
+jax.numpy.ones(3).block_until_ready()
 
-lost = ["sched_getaffinity", "sched_setaffinity", "process_cpu_count"]
-if SYSTEM == "win32":
-    lost += ["setsid", "fork", "getuid", "getpgid", "killpg", "nice", "getloadavg", "sysconf"]
-    for name in ("fcntl", "resource", "pwd", "grp", "termios"):
-        sys.modules[name] = None
-for name in lost:
+for name in {names!r}:
     if hasattr(os, name):
         delattr(os, name)
+for name in {modules!r}:
+    sys.modules[name] = None  # importing it raises ImportError
+if {system!r} == "win32":
+    import types
 
-import builtins
+    sys.modules["msvcrt"] = types.SimpleNamespace(LK_NBLCK=2, locking=lambda *_: None)
+sys.platform = {system!r}
+
 plain_open = builtins.open
 
 def careful_open(file, *arguments, **options):
@@ -40,25 +38,28 @@ def careful_open(file, *arguments, **options):
     return plain_open(file, *arguments, **options)
 
 builtins.open = careful_open
-read_text = pathlib.Path.read_text
-pathlib.Path.read_text = lambda self, *a, **k: (
-    unavailable() if str(self).startswith("/proc/") else read_text(self, *a, **k)
-)
+pathlib.Path.read_text = lambda self, *a, **k: careful_open(self).read()
 """
 
-# After JAX and Rich are imported, which choose by the system as well.
-PRETEND = """
-import jax, numpy, rich.console
-jax.numpy.ones(3).block_until_ready()
-sys.platform = SYSTEM
-"""
+MISSING = ("sched_getaffinity", "sched_setaffinity", "process_cpu_count")
+MISSING_ON_WINDOWS = ("setsid", "fork", "getuid", "getpgid", "killpg", "nice", "sysconf")
+MODULES_MISSING_ON_WINDOWS = ("fcntl", "resource", "pwd", "grp", "termios")
+
+
+def without(system):
+    """A program that takes away what this process has and another system has not."""
+    windows = system == "win32"
+    return WITHOUT.format(
+        system=system,
+        names=MISSING + (MISSING_ON_WINDOWS if windows else ()),
+        modules=MODULES_MISSING_ON_WINDOWS if windows else (),
+    )
 
 
 def run(system, *arguments, folder):
     program = "\n".join(
         [
-            WITHOUT.format(system=system),
-            PRETEND,
+            without(system),
             f"sys.argv = ['shootax', *{list(arguments)!r}]",
             "from shootax.cli import main",
             "main()",
@@ -96,12 +97,11 @@ def test_sweep_in_processes(system, tmp_path):
     assert [run["status"] for run in runs] == ["ok"]
 
 
-def test_memory_is_not_looked_at_where_it_cannot_be(tmp_path):
+def test_memory_is_not_looked_at_where_it_cannot_be():
     """`fit` drops compiled programs by what Linux says of the process; elsewhere it just trains."""
     program = "\n".join(
         [
-            WITHOUT.format(system="darwin"),
-            "import jax, numpy as np, shootax as sx",
+            without("darwin"),
             "from shootax._cache import make_room",
             "assert make_room() is False",
         ]
@@ -110,4 +110,3 @@ def test_memory_is_not_looked_at_where_it_cannot_be(tmp_path):
         [sys.executable, "-c", program], capture_output=True, text=True, timeout=300, check=False
     )
     assert done.returncode == 0, done.stderr
-    assert sx.__version__
