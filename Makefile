@@ -11,7 +11,7 @@ PIP := -m pip install --quiet --disable-pip-version-check
 
 # A few minutes of tests that touch every dependency, and the parts of JAX that change most.
 QUICK := tests/test_net.py tests/test_fields.py tests/test_hamiltonian.py tests/test_storage.py \
-	tests/fields/test_reading.py tests/integrators/test_orders.py tests/train/test_step.py \
+	tests/fields/test_inference.py tests/integrators/test_orders.py tests/train/test_step.py \
 	tests/train/test_schedules.py tests/export/test_operations.py tests/export/test_formats.py
 
 .PHONY: help demo test test-all test-floor test-newest bench lint format build clean
