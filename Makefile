@@ -4,21 +4,33 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 BENCH_READY := $(VENV)/.bench-ready
+FLOOR := .venv-floor
+NEWEST := .venv-newest
 WORKERS ?= 2
+PIP := -m pip install --quiet --disable-pip-version-check
 
-.PHONY: help demo test test-all bench lint format clean
+# A few minutes of tests that touch every dependency, and the parts of JAX that change most.
+QUICK := tests/test_net.py tests/test_fields.py tests/test_hamiltonian.py tests/test_storage.py \
+	tests/fields/test_inference.py tests/integrators/test_orders.py tests/train/test_step.py \
+	tests/train/test_schedules.py tests/export/test_operations.py tests/export/test_formats.py
+
+.PHONY: help demo test test-all test-floor test-newest bench lint format build clean
 
 help:
-	@echo "make demo      train the four formulations on one function: a table and a figure"
-	@echo "make test      the test suite (about 10 minutes on 2 cores)"
-	@echo "make test-all  the suite with its long checks"
-	@echo "make bench     measured ratios of time and memory"
-	@echo "make lint      ruff and pyright"
+	@echo "make demo         train the four formulations on one function: a table and a figure"
+	@echo "make lint         format, lint and types"
+	@echo "make test         the test suite (about 10 minutes on 2 cores)"
+	@echo "make test-all     lint, and the suite with its long checks"
+	@echo "make test-floor   a part of the suite with the oldest packages allowed"
+	@echo "make test-newest  a part of the suite with the newest packages allowed"
+	@echo "make build        a wheel and an sdist, checked in a bare environment"
+	@echo "make bench        measured ratios of time and memory"
+	@echo "make format       format and fix what can be fixed"
 
 $(READY): pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit("Python 3.11 or newer is needed, this is " + sys.version.split()[0] if sys.version_info < (3, 11) else 0)'
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	$(BIN)/python $(PIP) --editable '.[dev]'
 	touch $(READY)
 
 demo: $(READY)
@@ -30,8 +42,30 @@ test: $(READY)
 test-all: $(READY) lint
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m "slow or not slow"
 
+$(FLOOR)/.ready: pyproject.toml tools/floors.py
+	rm -rf $(FLOOR)
+	$(PYTHON) -m venv $(FLOOR)
+	$(FLOOR)/bin/python tools/floors.py > $(FLOOR)/floors.txt
+	$(FLOOR)/bin/python $(PIP) --constraint $(FLOOR)/floors.txt --editable '.[test]'
+	touch $@
+
+test-floor: $(FLOOR)/.ready
+	$(FLOOR)/bin/python tools/smoke.py cli export plots sklearn tables
+	$(FLOOR)/bin/python -m pytest -n $(WORKERS) --dist worksteal $(QUICK)
+
+test-newest:
+	$(PYTHON) -m venv $(NEWEST)
+	$(NEWEST)/bin/python $(PIP) --upgrade --upgrade-strategy eager --editable '.[test]'
+	$(NEWEST)/bin/python tools/smoke.py cli export plots sklearn tables
+	$(NEWEST)/bin/python -m pytest -n $(WORKERS) --dist worksteal $(QUICK)
+
+build: $(READY)
+	rm -rf dist
+	$(BIN)/python -m build --outdir dist
+	$(BIN)/python tools/check_build.py dist
+
 $(BENCH_READY): $(READY)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[bench]'
+	$(BIN)/python $(PIP) --editable '.[bench]'
 	touch $(BENCH_READY)
 
 bench: $(BENCH_READY)
@@ -40,11 +74,11 @@ bench: $(BENCH_READY)
 lint: $(READY)
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
-	$(BIN)/pyright --pythonpath $(BIN)/python
+	$(BIN)/basedpyright --pythonpath $(BIN)/python
 
 format: $(READY)
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
 clean:
-	rm -rf $(VENV) demo
+	rm -rf $(VENV) $(FLOOR) $(NEWEST) dist demo

@@ -9,6 +9,7 @@ import dataclasses
 
 import numpy as np
 
+from shootax import DivergedError
 from shootax.data import rotating_mnist
 from shootax.data._rotating import HELD_OUT
 from shootax.paper import EXPERIMENTS, make_settings
@@ -47,6 +48,8 @@ def errors(recipe: dict, epochs: int) -> tuple[float, float]:
     settings = dataclasses.replace(known, epochs=epochs, options=options)
     (configuration,) = experiment.configurations(settings)
     (fitted,) = experiment.train(settings, configuration, [SEED])
+    if isinstance(fitted, DivergedError):
+        raise fitted
     held_out = rotating_mnist()[0][400:]
     frames = latent.squared_errors(fitted.net, held_out, options["first"]).mean(axis=0)
     return float(np.delete(frames, HELD_OUT).mean()), float(frames[HELD_OUT])

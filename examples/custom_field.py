@@ -12,12 +12,8 @@ import shootax as sx
 
 
 class Attention(sx.AbstractField):
-    state = sx.shape(5, 2)  # pyright: ignore[reportAssignmentType]
-    theta = {  # noqa: RUF012 # pyright: ignore[reportAssignmentType]
-        "look": sx.shape(2, 2),
-        "go": sx.shape(2, 2),
-        "push": sx.shape(2),
-    }
+    state = sx.shape(5, 2)
+    theta = {"look": sx.shape(2, 2), "go": sx.shape(2, 2), "push": sx.shape(2)}
 
     def __call__(self, z, theta):
         distances = jnp.sum((z[:, None] - z[None]) ** 2, axis=-1)

@@ -1,7 +1,7 @@
 """The right-hand side $f(z, θ)$ of a continuous-depth network."""
 
 import abc
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 import equinox as eqx
 import jax
@@ -36,15 +36,14 @@ class AbstractField(eqx.Module):
         ```
     """
 
-    @property
-    @abc.abstractmethod
-    def state(self) -> PyTree[jax.ShapeDtypeStruct]:
-        """The shape of one state."""
-
-    @property
-    @abc.abstractmethod
-    def theta(self) -> PyTree[jax.ShapeDtypeStruct]:
-        """The shape of the weights θ at one time."""
+    # The shapes of one state and of θ. A subclass gives them as class attributes, as properties or
+    # as fields; a type checker that sees no declaration here accepts all three.
+    if TYPE_CHECKING:
+        state = cast(PyTree[jax.ShapeDtypeStruct], None)
+        theta = cast(PyTree[jax.ShapeDtypeStruct], None)
+    else:
+        state: eqx.AbstractVar[PyTree[jax.ShapeDtypeStruct]]
+        theta: eqx.AbstractVar[PyTree[jax.ShapeDtypeStruct]]
 
     @abc.abstractmethod
     def __call__(self, z: PyTree[Array], theta: PyTree[Array]) -> PyTree[Array]:

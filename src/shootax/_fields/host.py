@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 from jax.extend import core
 
@@ -43,7 +44,7 @@ def _run(program: core.Jaxpr, constants: Sequence[Any], given: Sequence[Any]) ->
 
 def _on_host(value: Any) -> Any:
     dtype = getattr(value, "dtype", None)
-    if dtype is not None and jax.dtypes.issubdtype(dtype, jax.dtypes.extended):
+    if dtype is not None and jnp.issubdtype(dtype, jax.dtypes.extended):
         return value
     return np.asarray(value)
 
@@ -60,14 +61,18 @@ def step(equation: core.JaxprEqn, given: list[Any]) -> list[Any]:
         edges = np.cumsum(params["sizes"])[:-1]
         return np.split(given[0], edges, params["axis"])
     if name in PLAIN and (kinds <= {"f", "b"} or name not in FLOATING):
-        target: Any = equation.outvars[0].aval
-        return [np.asarray(PLAIN[name](*given)).astype(target.dtype, copy=False)]
+        return [_like(equation, PLAIN[name](*given))]
     if name in SHAPED and not _special(name, params):
-        target: Any = equation.outvars[0].aval
-        return [np.asarray(SHAPED[name](params, *given)).astype(target.dtype, copy=False)]
+        return [_like(equation, SHAPED[name](params, *given))]
     with jax.ensure_compile_time_eval():
         out = equation.primitive.bind(*given, **params)
     return [_on_host(leaf) for leaf in (out if equation.primitive.multiple_results else [out])]
+
+
+def _like(equation: core.JaxprEqn, value: Any) -> np.ndarray:
+    """A value in the precision of the output of an operation."""
+    target: Any = equation.outvars[0].aval
+    return np.asarray(value).astype(target.dtype, copy=False)
 
 
 def _special(name: str, params: dict[str, Any]) -> bool:

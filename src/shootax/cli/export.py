@@ -48,12 +48,8 @@ def _loaded(path: pathlib.Path) -> Any:
     """The model in a file; an estimator as a whole."""
     if "estimator" not in sx.load_record(path):
         return sx.load(path)
-    from shootax.sklearn import (
-        ShootingClassifier,
-        ShootingForecaster,
-        ShootingRegressor,
-        saving,
-    )
+    from shootax.sklearn import ShootingClassifier, ShootingForecaster, ShootingRegressor
+    from shootax.sklearn import _saving as saving
 
     kinds = (ShootingClassifier, ShootingForecaster, ShootingRegressor)
     return saving.load(path, *kinds)._exported()

@@ -2,6 +2,7 @@
 
 import contextlib
 import dataclasses
+import importlib
 from collections.abc import Callable
 from typing import Any
 
@@ -53,5 +54,5 @@ def doubles(on: bool = True) -> contextlib.AbstractContextManager:
     """Double precision in JAX, on or off, for a while."""
     context: Any = getattr(jax, "enable_x64", None)
     if context is None:  # before version 0.8
-        from jax.experimental import enable_x64 as context
+        context = importlib.import_module("jax.experimental").enable_x64
     return context(on)

@@ -267,7 +267,7 @@ def load(path):
     need(type(inputs) is list and inputs, "it has no inputs")
     for entry in inputs:
         need(type(entry) is list and len(entry) == 2, "an input must have a name and a type")
-    inputs = [(name(key), dtype(kind)) for key, kind in inputs]
+    inputs = [(name(key), dtype(kind)) for key, kind in inputs]  # pyright: ignore
     known = {*arrays, *(key for key, _ in inputs)}
     items = checked(items, known)
     need(used(outputs, known), "it has no outputs")
