@@ -33,6 +33,11 @@ def non_negative_number(value: Any, name: str) -> float:
     return number
 
 
+def number(value: Any, name: str) -> float:
+    """Any number, as a Python float."""
+    return _as_float(value, f"{name} must be a number")
+
+
 def _as_float(value: Any, expected: str) -> float:
     try:
         if isinstance(value, str):

@@ -260,3 +260,19 @@ def test_lists_and_whole_numbers_are_data():
 def test_single_precision_data_and_double_parameters_train():
     fitted = sx.fit(NET, X.astype(np.float32), Y.astype(np.float32), epochs=1)
     assert fitted.net(X).dtype == jnp.float64
+
+
+def test_one_program_serves_all_numbers():
+    """A loss counts how often it is traced: not again for other epochs, seeds, rates and strengths."""
+    traced = []
+
+    def loss(a, b):
+        traced.append(a)
+        return (a - b)[0] ** 2
+
+    sx.fit(NET, X, Y, epochs=1, loss=loss)
+    first = len(traced)
+    options = {"epochs": 3, "seed": 5, "data_strength": 2.0, "penalty_strength": 0.1}
+    sx.fit(NET, X, Y, loss=loss, optimizer=sx.Optimizer(0.3), **options)
+    sx.fit(NET, X, Y, loss=loss, epochs=2, callbacks=[print])
+    assert len(traced) == first > 0

@@ -13,6 +13,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from shootax import _checks as checks
 from shootax._errors import FileFormatError
 from shootax._storage import container
 from shootax._train.fingerprint import is_number, plain_leaves
@@ -26,8 +27,12 @@ class Checkpoint:
 
     path: pathlib.Path
     every: float = 30.0
-    written: float = dataclasses.field(default_factory=time.monotonic)
-    failed: bool = False
+    written: float = dataclasses.field(default_factory=time.monotonic, init=False)
+    failed: bool = dataclasses.field(default=False, init=False)
+
+    def __post_init__(self) -> None:
+        self.path = pathlib.Path(self.path)
+        self.every = checks.non_negative_number(self.every, "every")
 
     @classmethod
     def at(cls, path: "str | os.PathLike | Checkpoint | None") -> "Checkpoint | None":
@@ -103,6 +108,13 @@ class Checkpoint:
             raise FileFormatError(
                 f"The checkpoint {self.path} cannot be read: {error}. Remove it to train from the start."
             ) from error
+
+
+Checkpoint.__init__.__doc__ = """**Arguments:**
+
+- `path`: of the file.
+- `every`: how many seconds there are at least between two writes.
+"""
 
 
 def _restored(tensors: dict[str, np.ndarray], like: Any) -> Any:

@@ -6,6 +6,8 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
+from shootax import _checks as checks
+
 # Below this number of parameters a step on the CPU is ruled by the cost of starting operations.
 SMALL = 100_000
 
@@ -42,7 +44,7 @@ def _on_cpu(arrays: Any) -> bool:
     found = {
         device.platform
         for leaf in jax.tree.leaves(arrays)
-        if isinstance(leaf, jax.Array) and not isinstance(leaf, jax.core.Tracer)
+        if isinstance(leaf, jax.Array) and checks.is_concrete(leaf)
         for device in leaf.devices()
     }
     chosen = jax.config.jax_default_device  # pyright: ignore[reportAttributeAccessIssue]

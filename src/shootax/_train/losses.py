@@ -28,7 +28,7 @@ LOSSES: dict[str, Loss] = {"mse": squared_error, "cross_entropy": cross_entropy}
 def loss_function(loss: Any) -> Loss:
     """The loss called `loss`; a function is returned as it is."""
     if callable(loss):
-        return loss
+        return loss  # pyright: ignore[reportReturnType]
     if not isinstance(loss, str):
         raise ValueError(
             f"loss must be one of {', '.join(LOSSES)}, or a function of one prediction and one "

@@ -1,4 +1,4 @@
-"""Learning rates over time, as factors of the rate given to `fit`."""
+"""Schedules of the learning rate, as factors of that of the optimiser."""
 
 import abc
 from typing import Any, NamedTuple
@@ -11,7 +11,29 @@ from shootax import _checks as checks
 
 
 class AbstractSchedule(eqx.Module):
-    """A learning-rate schedule: a state, a factor for each step, a look at each epoch's loss."""
+    """A learning-rate schedule: a factor for each step, which may depend on the losses of past epochs.
+
+    !!! example
+
+        ```python
+        import shootax as sx
+
+
+        class Halved(sx.AbstractSchedule):
+            # The learning rate as given, and half of it in the second half of the training.
+            def init(self):
+                return None
+
+            def factor(self, state, progress):
+                return 1 - 0.5 * (progress >= 0.5)
+
+            def observe(self, state, loss):
+                return None
+
+
+        optimizer = sx.Optimizer(0.01, schedule=Halved())
+        ```
+    """
 
     @abc.abstractmethod
     def init(self) -> Any:
@@ -27,7 +49,7 @@ class AbstractSchedule(eqx.Module):
 
 
 class Constant(AbstractSchedule):
-    """The rate as it was given."""
+    """The learning rate as it was given, all the time."""
 
     def init(self) -> None:
         return None
@@ -40,12 +62,23 @@ class Constant(AbstractSchedule):
 
 
 class Cosine(AbstractSchedule):
-    """A rise over the fraction `warmup` of the training, then half a cosine down to `floor`."""
+    """A linear warm-up, then half a cosine down to `floor`.
+
+    !!! example
+
+        ```python
+        import shootax as sx
+
+        optimizer = sx.Optimizer(0.02, schedule=sx.Cosine(warmup=0.1))
+        ```
+    """
 
     warmup: float = eqx.field(static=True, default=0.0)
     floor: float = eqx.field(static=True, default=0.0)
 
     def __check_init__(self):
+        for name in ("warmup", "floor"):
+            checks.number(getattr(self, name), f"The {name} of Cosine")
         if not 0 <= self.warmup < 1 or not 0 <= self.floor <= 1:
             raise ValueError(
                 f"Cosine needs 0 ≤ warmup < 1 and 0 ≤ floor ≤ 1, got {self.warmup}, {self.floor}."
@@ -64,6 +97,13 @@ class Cosine(AbstractSchedule):
         return None
 
 
+Cosine.__init__.__doc__ = """**Arguments:**
+
+- `warmup`: the fraction of the training over which the learning rate rises.
+- `floor`: the factor at the end.
+"""
+
+
 class PlateauState(NamedTuple):
     factor: Array
     best: Array
@@ -72,11 +112,17 @@ class PlateauState(NamedTuple):
 
 
 class Plateau(AbstractSchedule):
-    """Multiply the rate by `drop` when the loss has not improved for more than `patience` looks.
+    """Multiplies the learning rate by `drop` when the loss has stopped improving.
 
-    The defaults, but for the drop of the paper, are those of PyTorch's `ReduceLROnPlateau`: an
-    improvement is one by more than the fraction `threshold`. There is a look at the loss after the
-    first epoch and after `every` further ones.
+    The defaults, but for the drop of the paper, are those of PyTorch's `ReduceLROnPlateau`.
+
+    !!! example
+
+        ```python
+        import shootax as sx
+
+        optimizer = sx.Optimizer(0.01, schedule=sx.Plateau(patience=5))
+        ```
     """
 
     drop: float = eqx.field(static=True, default=0.5)
@@ -86,6 +132,8 @@ class Plateau(AbstractSchedule):
     every: int = eqx.field(static=True, default=1)
 
     def __check_init__(self):
+        for name in ("drop", "threshold", "floor"):
+            checks.number(getattr(self, name), f"The {name} of Plateau")
         if not 0 < self.drop < 1:
             raise ValueError(f"Plateau needs 0 < drop < 1, got {self.drop}.")
         checks.positive_integer(self.patience, "patience")
@@ -111,3 +159,13 @@ class Plateau(AbstractSchedule):
         look = state.epoch % self.every == 0
         passed = state._replace(epoch=state.epoch + 1)
         return PlateauState(*(jnp.where(look, *pair) for pair in zip(looked, passed, strict=True)))
+
+
+Plateau.__init__.__doc__ = """**Arguments:**
+
+- `drop`: the factor of each drop.
+- `patience`: the learning rate drops when the loss has not improved at more than so many checks.
+- `threshold`: an improvement is one by more than this fraction.
+- `floor`: the smallest factor.
+- `every`: the loss is checked after the first epoch, and then every so many epochs.
+"""

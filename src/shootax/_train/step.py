@@ -77,6 +77,7 @@ class TrainingStep:
         self._start, self._frame = take_apart(model)
         self._objective = objective
         self._rule, self._numbers = translate(optimizer, model)
+        # A step is called often, or it would not be worth compiling on its own.
         options = compiler_options(self._start.size, LONG, self._start)
         wanted: Any = {} if options is None else {"compiler_options": dict(options)}
         self.compiled = jax.jit(self.pure, donate_argnums=0, **wanted)

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
 
-from shootax import Gaussian, count, summary
+from shootax import Gaussian, Optimizer, count, summary
 from shootax.data import Sequences
 from shootax.nn import ImageDecoder, ImageEncoder, LatentModel
 from shootax.paper import _models as models
@@ -70,7 +70,8 @@ def optimizer(configuration: Configuration, options: Mapping[str, Any]) -> Optim
     those of the net have their penalty."""
     weights = ("weight", *(f"layers.{i}.weight" for i in range(len(options["channels"]))))
     names = [f"{coder}.{name}" for coder in ("encoder", "decoder") for name in weights]
-    decay = dict.fromkeys(names, options["weight_decay"]) if options["weight_decay"] else None
+    strength = options["weight_decay"]
+    decay = {name: strength for name in names} if strength else None
     return models.optimizer(configuration, options, decay)
 
 
