@@ -1,10 +1,12 @@
 """Checks of what users hand in. Each message says what was got, what was expected, what to do."""
 
 import math
-from typing import Any
+from typing import Any, TypeVar
 
 import jax.core
 import numpy as np
+
+T = TypeVar("T")
 
 
 def is_concrete(x: Any) -> bool:
@@ -57,3 +59,14 @@ def one_of(value: str, allowed: Any, name: str) -> str:
     if value not in allowed:
         raise ValueError(f"Unknown {name} {value!r}. Choose one of: {', '.join(sorted(allowed))}.")
     return value
+
+
+def instance_of(value: T, kind: Any, name: str, advice: str) -> T:
+    """Raises `TypeError` unless `value` is an instance of `kind`, a class or a union of classes."""
+    if isinstance(value, kind):
+        return value
+    kinds = getattr(kind, "__args__", (kind,))
+    wanted = " or ".join(each.__name__.removeprefix("Abstract").lower() for each in kinds)
+    article = "an" if wanted[0] in "aeiou" else "a"
+    got = f"the class {value.__name__}" if isinstance(value, type) else repr(value)
+    raise TypeError(f"{name} must be {article} {wanted}, got {got}. {advice}")

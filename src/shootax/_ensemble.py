@@ -1,7 +1,6 @@
 """The particles that generate the weights, and where they start."""
 
 import abc
-import math
 
 import equinox as eqx
 import jax
@@ -9,7 +8,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray, PyTree
 
 from shootax import _checks as checks
-from shootax._fields import AbstractBlockField, AbstractConvField, AbstractField
+from shootax._fields import AbstractField
 
 
 class AbstractPosition(eqx.Module):
@@ -88,12 +87,12 @@ class FromData(AbstractPosition):
 
 
 def _draw_state(field, particles, draw, hidden, key) -> PyTree[Array]:
-    """Draws every array of the state; for a block field only its visible part, the rest Gaussian."""
+    """Draws every array of the state; where a part of it is hidden, that part is Gaussian."""
     key_visible, key_hidden = jax.random.split(key)
-    if isinstance(field, AbstractBlockField | AbstractConvField):
+    if field.visible_size is not None:
         space = field.state.shape[1:]
-        visible = draw(key_visible, (particles, field.dim, *space))
-        rest = hidden * jax.random.normal(key_hidden, (particles, field.hidden, *space))
+        visible = draw(key_visible, (particles, field.visible_size, *space))
+        rest = hidden * jax.random.normal(key_hidden, (particles, field.hidden_size, *space))
         return jnp.concatenate([visible, rest], axis=1)
     leaves, tree = jax.tree.flatten(field.state)
     keys = jax.random.split(key_visible, len(leaves))
@@ -146,10 +145,15 @@ class Ensemble(eqx.Module):
             convolutional field less by the root of the number of places, over which θ* is a sum.
         - `key`: a JAX random key.
         """
+        checks.instance_of(field, AbstractField, "field", "Give one, as in sx.UpDown(dim=2).")
         particles = checks.positive_integer(particles, "particles")
-        if momentum is None:
-            places = math.prod(field.size) if isinstance(field, AbstractConvField) else 1
-            momentum = 0.1 / math.sqrt(places)
+        checks.instance_of(
+            position,
+            AbstractPosition,
+            "position",
+            "Give sx.Uniform(), sx.Gaussian() or sx.FromData(x).",
+        )
+        momentum = field.default_momentum if momentum is None else momentum
         scale = checks.non_negative_number(momentum, "momentum")
         return cls(*_drawn(field, particles, position, scale, key))
 

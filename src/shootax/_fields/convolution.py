@@ -8,6 +8,8 @@ product, and so is its derivative.
 
 import abc
 import itertools
+import math
+from collections.abc import Mapping
 
 import equinox as eqx
 import jax
@@ -17,7 +19,7 @@ from jaxtyping import Array
 from shootax import _checks as checks
 from shootax._activations import Activation
 from shootax._activations import activation as named_activation
-from shootax._fields.base import AbstractField, shape
+from shootax._fields.base import AbstractField, Linearity, shape
 from shootax._fields.block import Block, Feature, Layout
 
 
@@ -38,9 +40,21 @@ class AbstractConvField(AbstractField):
         """Parts, features and blocks; sizes are numbers of channels."""
 
     @property
-    def hidden(self) -> int:
-        """The number of hidden channels, which a lift fills in."""
-        return self.layout.state_size - self.dim
+    def visible_size(self) -> int:
+        return self.dim
+
+    @property
+    def free_axes(self) -> int:
+        return len(self.size)
+
+    @property
+    def known_linearity(self) -> Linearity:
+        return "linear"
+
+    @property
+    def default_momentum(self) -> float:
+        # θ* is a sum over all places.
+        return 0.1 / math.sqrt(math.prod(self.size))
 
     @property
     def state(self) -> jax.ShapeDtypeStruct:
@@ -58,21 +72,21 @@ class AbstractConvField(AbstractField):
         return out
 
     def __call__(self, z: Array, theta: dict[str, Array]) -> Array:
-        return jnp.tensordot(self.pack(theta), self.patches(z), axes=1)
+        return jnp.tensordot(self.filter_matrix(theta), self.patches(z), axes=1)
 
     def patches(self, z: Array) -> Array:
         """All features in all places of the window, `(features, *space)`, for one state."""
-        layout, rows, space = self.layout, self.layout.rows(), z.shape[1:]
+        layout, places, space = self.layout, self.layout.part_slices(), z.shape[1:]
         columns = []
         for feature in layout.features:
             if feature.part is None:
                 columns.append(jnp.ones((1, *space), z.dtype))
             else:
-                shifted = _shifts(feature.function(z[rows[feature.part]]), self.window)
+                shifted = shifts(feature.function(z[places[feature.part]]), self.window)
                 columns.append(shifted.reshape(-1, *space))
         return jnp.concatenate(columns)
 
-    def pack(self, theta: dict[str, Array]) -> Array:
+    def filter_matrix(self, theta: dict[str, Array]) -> Array:
         """θ as one matrix that acts on patches, zero where there is no block."""
         layout, widths = self.layout, self._widths()
         named = {(block.target, block.feature): theta[block.name] for block in layout.blocks}
@@ -87,17 +101,17 @@ class AbstractConvField(AbstractField):
             lines.append(jnp.concatenate(line, axis=1))
         return jnp.concatenate(lines)
 
-    def correlate(self, q: Array, p: Array) -> dict[str, Array]:
+    def adjoint(self, q: Array, p: Array) -> dict[str, Array]:
         """$Σ_j L_{q_j}^⊤ p_j$: momenta times patches, summed over particles and places."""
         phi = jax.vmap(self.patches)(q)
         flat_p, flat_phi = p.reshape(*p.shape[:2], -1), phi.reshape(*phi.shape[:2], -1)
         sums = jnp.einsum("kcs,kfs->cf", flat_p, flat_phi)
-        rows, shapes, widths = self.layout.rows(), self.theta, self._widths()
+        places, shapes, widths = self.layout.part_slices(), self.theta, self._widths()
         starts = dict(zip(widths, itertools.accumulate(widths.values(), initial=0), strict=False))
         theta = {}
         for block in self.layout.blocks:
             start = starts[block.feature]
-            entry = sums[rows[block.target], start : start + widths[block.feature]]
+            entry = sums[places[block.target], start : start + widths[block.feature]]
             theta[block.name] = entry.reshape(shapes[block.name].shape)
         return theta
 
@@ -107,7 +121,7 @@ class AbstractConvField(AbstractField):
         return {name: n if part is None else n * places for name, (part, n) in sizes.items()}
 
 
-def _shifts(image: Array, window: int) -> Array:
+def shifts(image: Array, window: int) -> Array:
     """`(channels, window**d, *space)`: the image moved to every place of the window."""
     reach, space = window // 2, image.shape[1:]
     padded = jnp.pad(image, [(0, 0), *[(reach, window - 1 - reach)] * len(space)])
@@ -193,6 +207,10 @@ class ConvUpDown(AbstractConvField):
         self.size = tuple(checks.positive_integer(n, "size") for n in size)
         self.window = checks.positive_integer(window, "window")
         self.activation = named_activation(activation)
+
+    @property
+    def default_strengths(self) -> Mapping[str, float]:
+        return {"theta3": 10.0}
 
     @property
     def layout(self) -> Layout:

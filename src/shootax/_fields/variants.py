@@ -1,5 +1,7 @@
 """More fields linear in θ, each a short table."""
 
+from collections.abc import Mapping
+
 import equinox as eqx
 import jax.numpy as jnp
 
@@ -70,6 +72,10 @@ class DampedUpDown(AbstractBlockField):
         self.inflation = checks.positive_integer(inflation, "inflation")
         self.damping = checks.positive_number(damping, "damping")
         self.activation = named_activation(activation)
+
+    @property
+    def default_strengths(self) -> Mapping[str, float]:
+        return {"theta3": 10.0}
 
     @property
     def layout(self) -> Layout:

@@ -3,6 +3,7 @@
 import abc
 
 import equinox as eqx
+import jax
 from jaxtyping import Array, Float, PyTree
 
 from shootax._fields.base import AbstractField
@@ -27,6 +28,9 @@ class AbstractPenalty(eqx.Module):
     def __call__(self, theta: PyTree[Array]) -> Float[Array, ""]:
         """$R(θ)$."""
 
+    def check(self, theta: PyTree[jax.ShapeDtypeStruct]) -> None:
+        """Raises unless this is a penalty for weights of these shapes."""
+
 
 class AbstractParticlePenalty(eqx.Module):
     """A penalty $R(θ, q)$ that depends on the positions of the particles as well.
@@ -40,14 +44,18 @@ class AbstractParticlePenalty(eqx.Module):
     ) -> Float[Array, ""]:
         """$R(θ, q)$."""
 
+    def check(self, theta: PyTree[jax.ShapeDtypeStruct]) -> None:
+        """Raises unless this is a penalty for weights of these shapes."""
+
 
 Penalty = AbstractPenalty | AbstractParticlePenalty
 
 
-def rate(
+def penalty_at(
     penalty: Penalty, field: AbstractField, q: PyTree[Array], theta: PyTree[Array]
 ) -> Float[Array, ""]:
-    """What the weights cost at one time, whichever kind of penalty it is."""
+    """$R$ at one time, whichever kind of penalty it is (the integrand of
+    Eq. EqVariationalFormulation)."""
     if isinstance(penalty, AbstractParticlePenalty):
         return penalty(theta, field, q)
     return penalty(theta)

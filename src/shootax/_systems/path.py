@@ -6,12 +6,11 @@ import equinox as eqx
 from jaxtyping import Array, PyTree
 
 from shootax._fields import AbstractField
-from shootax._fields.batch import velocity
 from shootax._systems.base import AbstractSystem, State, TimePoint
 
 
 class PathSystem(AbstractSystem):
-    """$\\dot z = f(z, θ(t))$ with `path(moment)` giving θ(t), packed for the field."""
+    """$\\dot z = f(z, θ(t))$ with `path(point)` giving θ(t), packed for the field."""
 
     field: AbstractField
     path: Callable[[TimePoint], PyTree[Array]]
@@ -27,10 +26,10 @@ class PathSystem(AbstractSystem):
         return State(z, None)
 
     def split(self, y: State) -> tuple[None, PyTree[Array]]:
-        return None, y.rows
+        return None, y.z
 
-    def __call__(self, moment: TimePoint, y: State) -> State:
-        return State(velocity(self.field, y.rows, self.path(moment)), None)
+    def __call__(self, point: TimePoint, y: State) -> State:
+        return State(self.field.batch_velocity(y.z, self.path(point)), None)
 
-    def packed_theta(self, moment: TimePoint, y: State) -> PyTree[Array]:
-        return self.path(moment)
+    def packed_theta(self, point: TimePoint, y: State) -> PyTree[Array]:
+        return self.path(point)

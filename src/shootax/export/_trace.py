@@ -11,9 +11,8 @@ from jaxtyping import PyTree
 
 from shootax._bake import baked
 from shootax._chain import Chain
-from shootax._fields import AbstractBlockField, AbstractConvField
 from shootax._integrators import AbstractFixedStep, Direct
-from shootax._lifts import AbstractLift, IdentityLift
+from shootax._lifts import AbstractLift
 from shootax._net import Net
 from shootax.export._whole import Whole, doubles
 
@@ -119,13 +118,7 @@ def _one_row(model: Any) -> PyTree:
     if isinstance(model, Chain):
         return _one_row(model.nets[0])
     if isinstance(model, Net) and isinstance(model.lift, AbstractLift):
-        field = model.field
-        if isinstance(field, AbstractBlockField):
-            return (field.dim,)
-        if isinstance(field, AbstractConvField):
-            whole = isinstance(model.lift, IdentityLift)
-            return (field.layout.state_size if whole else field.dim, *field.size)
-        return _shapes(field.state)
+        return _shapes(model.lift.input_shape(model.field))
     raise ValueError(
         f"What a row of input looks like cannot be told from {type(model).__name__}. Give its shape, "
         "as in export(model, path, to='onnx', input=(3, 28, 28))."
