@@ -12,8 +12,8 @@ import shootax as sx
 
 
 class Attention(sx.AbstractField):
-    state = sx.shape(5, 2)  # pyright: ignore[reportAssignmentType]
-    theta = {  # noqa: RUF012 # pyright: ignore[reportAssignmentType]
+    state = sx.shape(5, 2)
+    theta = {  # noqa: RUF012
         "look": sx.shape(2, 2),
         "go": sx.shape(2, 2),
         "push": sx.shape(2),

@@ -1,6 +1,7 @@
 """Checks of what users hand in. Each message says what was got, what was expected, what to do."""
 
 import math
+import re
 from typing import Any, TypeVar
 
 import jax.core
@@ -32,7 +33,10 @@ def positive_number(value: Any, name: str) -> float:
 
 
 def non_negative_number(value: Any, name: str) -> float:
-    number = float(value)
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        raise ValueError(f"{name} must be a number of at least 0, got {value!r}.") from None
     if not math.isfinite(number) or number < 0:
         raise ValueError(f"{name} must be a finite number of at least 0, got {value!r}.")
     return number
@@ -66,7 +70,12 @@ def instance_of(value: T, kind: Any, name: str, advice: str) -> T:
     if isinstance(value, kind):
         return value
     kinds = getattr(kind, "__args__", (kind,))
-    wanted = " or ".join(each.__name__.removeprefix("Abstract").lower() for each in kinds)
+    wanted = " or ".join(_plain(each) for each in kinds)
     article = "an" if wanted[0] in "aeiou" else "a"
     got = f"the class {value.__name__}" if isinstance(value, type) else repr(value)
     raise TypeError(f"{name} must be {article} {wanted}, got {got}. {advice}")
+
+
+def _plain(kind: type) -> str:
+    """The name of a class as words: `AbstractParticlePenalty` is a particle penalty."""
+    return re.sub(r"(?<!^)(?=[A-Z])", " ", kind.__name__.removeprefix("Abstract")).lower()

@@ -20,7 +20,23 @@ class AbstractPosition(eqx.Module):
 
 
 class Uniform(AbstractPosition):
-    """Visible positions uniform in the box $[low, high]^d$, hidden ones $N(0, hidden^2)$."""
+    """Visible positions uniform in the box $[low, high]^d$, hidden ones $N(0, hidden^2)$.
+
+    **Arguments:**
+
+    - `low`, `high`: the sides of the box.
+    - `hidden`: the standard deviation of the hidden positions.
+
+    !!! example
+
+        ```python
+        import jax
+        import shootax as sx
+
+        field, key = sx.UpDown(dim=2, inflation=4), jax.random.key(0)
+        control = sx.Particles.draw(field, 5, position=sx.Uniform(-2.0, 2.0), key=key)
+        ```
+    """
 
     low: float = eqx.field(static=True, default=-1.5)
     high: float = eqx.field(static=True, default=1.5)
@@ -39,7 +55,22 @@ class Uniform(AbstractPosition):
 
 
 class Gaussian(AbstractPosition):
-    """Visible positions $N(0, std^2)$, hidden ones $N(0, hidden^2)$."""
+    """Visible positions $N(0, std^2)$, hidden ones $N(0, hidden^2)$.
+
+    **Arguments:**
+
+    - `std`, `hidden`: the standard deviations of the visible and of the hidden positions.
+
+    !!! example
+
+        ```python
+        import jax
+        import shootax as sx
+
+        field, key = sx.UpDown(dim=2, inflation=4), jax.random.key(0)
+        control = sx.Particles.draw(field, 5, position=sx.Gaussian(std=0.5), key=key)
+        ```
+    """
 
     std: float = eqx.field(static=True, default=1.0)
     hidden: float = eqx.field(static=True, default=0.5)
@@ -56,18 +87,34 @@ class Gaussian(AbstractPosition):
 
 
 class FromData(AbstractPosition):
-    """Visible positions at rows of the data, no row twice while there are enough of them;
-    hidden ones $N(0, hidden^2)$."""
+    """Visible positions at samples of the data, none of them twice while there are enough;
+    hidden ones $N(0, hidden^2)$.
+
+    !!! example
+
+        ```python
+        import jax
+        import shootax as sx
+
+        field, key = sx.UpDown(dim=2, inflation=4), jax.random.key(0)
+        control = sx.Particles.draw(field, 5, position=sx.FromData(jax.numpy.ones((100, 2))), key=key)
+        ```
+    """
 
     x: Float[Array, "samples dim"]
     hidden: float = eqx.field(static=True)
 
     def __init__(self, x: Array, hidden: float = 0.5):
+        """**Arguments:**
+
+        - `x`: the data, with samples along the leading axis.
+        - `hidden`: the standard deviation of the hidden positions.
+        """
         checks.finite(x, "x")
         self.x = jnp.asarray(x, jnp.result_type(float))
         if self.x.ndim < 2 or self.x.shape[0] == 0:
             raise ValueError(
-                f"FromData needs rows of data (samples, dim), got shape {self.x.shape}."
+                f"FromData needs data of shape (samples, dim), got shape {self.x.shape}."
             )
         self.hidden = checks.non_negative_number(hidden, "hidden")
 
@@ -77,8 +124,8 @@ class FromData(AbstractPosition):
         def draw(key: PRNGKeyArray, shape: tuple[int, ...]) -> Array:
             if self.x.shape[1:] != shape[1:]:
                 raise ValueError(
-                    f"FromData has rows of shape {self.x.shape[1:]}, but the field's data have "
-                    f"shape {shape[1:]}."
+                    f"FromData has samples of shape {self.x.shape[1:]}, but the visible state of the "
+                    f"field has shape {shape[1:]}. Give data of that shape."
                 )
             replace = particles > samples
             return self.x[jax.random.choice(key, samples, (particles,), replace=replace)]
@@ -101,7 +148,12 @@ def _draw_state(field, particles, draw, hidden, key) -> PyTree[Array]:
 
 
 class Ensemble(eqx.Module):
-    """$K$ particles: positions `q` and momenta `p`, each with $K$ rows of the field's state.
+    """$K$ particles: positions `q` and momenta `p`, each $K$ states of the field.
+
+    **Arguments:**
+
+    - `q`, `p`: arrays, or pytrees of them, with the particles along the leading axis. To draw them at
+        random use [`shootax.Ensemble.draw`][].
 
     !!! example
 
@@ -119,6 +171,13 @@ class Ensemble(eqx.Module):
     p: PyTree[Array]
 
     def __check_init__(self):
+        for name, part in (("q", self.q), ("p", self.p)):
+            leaves = jax.tree.leaves(part)
+            if not leaves or any(jnp.ndim(leaf) == 0 for leaf in leaves):
+                raise ValueError(
+                    f"{name} must hold arrays with the particles along their leading axis, got "
+                    f"{part!r}. Draw particles with Ensemble.draw(field, 15, key=key)."
+                )
         shapes = [jax.tree.map(jnp.shape, part) for part in (self.q, self.p)]
         if shapes[0] != shapes[1]:
             raise ValueError(
@@ -136,7 +195,9 @@ class Ensemble(eqx.Module):
         momentum: float | None = None,
         key: PRNGKeyArray,
     ) -> "Ensemble":
-        """**Arguments:**
+        """Particles that are drawn at random.
+
+        **Arguments:**
 
         - `field`: the field whose states the particles are.
         - `particles`: their number $K$.
@@ -163,6 +224,12 @@ class Ensemble(eqx.Module):
 
         With the lifted training data as states, and positions that are not trained, this is the
         paper's un-approximated shooting, $K = n$.
+
+        **Arguments:**
+
+        - `states`: an array, or a pytree of them, with states along the leading axis.
+        - `momentum`: standard deviation of the initial momenta.
+        - `key`: a JAX random key.
         """
         scale = checks.non_negative_number(momentum, "momentum")
         leaves = jax.tree.leaves(states)

@@ -108,6 +108,7 @@ def make_readout(readout, field: AbstractField, key: PRNGKeyArray):
         return LinearReadout(state.shape[0] if visible is None else visible, readout, key=key)
     if isinstance(readout, str):
         checks.one_of(readout, READOUTS, "readout")
-        whole = readout == "identity" or visible is None
-        return IdentityReadout() if whole else VisibleReadout(visible)
+        if readout == "identity" or visible is None:
+            return IdentityReadout()
+        return VisibleReadout(visible)
     return readout

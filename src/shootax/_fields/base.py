@@ -6,7 +6,7 @@ of both. Only the methods that choose a default penalty or maximiser look up, so
 
 import abc
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
 
 import equinox as eqx
 import jax
@@ -64,11 +64,16 @@ class AbstractField(eqx.Module):
         ```
     """
 
-    # Declared as variables and not as properties, so that type checkers accept a class attribute.
-    state: eqx.AbstractVar[Any]
-    """The shape of one state: a pytree of `jax.ShapeDtypeStruct`."""
-    theta: eqx.AbstractVar[Any]
-    """The shape of the weights θ at one time: a pytree of `jax.ShapeDtypeStruct`."""
+    # Variables and not properties, so that type checkers accept a class attribute; a property overrides
+    # them just as well. They take `AbstractClassVar` for an argument of the constructor.
+    if TYPE_CHECKING:
+        state: ClassVar[Any]
+        """The shape of one state: a pytree of `jax.ShapeDtypeStruct`."""
+        theta: ClassVar[Any]
+        """The shape of the weights θ at one time: a pytree of `jax.ShapeDtypeStruct`."""
+    else:
+        state: eqx.AbstractClassVar[Any]
+        theta: eqx.AbstractClassVar[Any]
 
     @abc.abstractmethod
     def __call__(self, z: PyTree[Array], theta: PyTree[Array]) -> PyTree[Array]:

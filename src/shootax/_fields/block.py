@@ -81,6 +81,28 @@ class AbstractBlockField(AbstractField):
     """A field given by a [`Layout`][shootax.extend.Layout]; subclasses supply only that.
 
     `dim` is the size of the first part of the state, the visible one: data enter and leave there.
+
+    !!! example
+
+        ```python
+        import equinox as eqx
+        import jax.numpy as jnp
+        import shootax as sx
+        from shootax.extend import Block, Feature, Layout
+
+        class Sine(sx.extend.AbstractBlockField):
+            dim: int = eqx.field(static=True)
+
+            @property
+            def layout(self):
+                return Layout(
+                    parts={"x": self.dim},
+                    features=(Feature("s", "x", jnp.sin), Feature("one", None)),
+                    blocks=(Block("A", "x", "s"), Block("b", "x", "one")),
+                )
+
+        print(sx.linearity(Sine(3)))  # linear
+        ```
     """
 
     dim: eqx.AbstractVar[int]

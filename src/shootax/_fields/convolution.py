@@ -183,7 +183,19 @@ class ConvAffine(AbstractConvField):
 
 class ConvUpDown(AbstractConvField):
     """The UpDown field with convolutions for matrices: $\\dot X = θ_1 * σ(V) + b_1$,
-    $\\dot V = θ_2 * X + b_2 + θ_3 * σ(V)$, where $V$ has `inflation` times the channels of $X$."""
+    $\\dot V = θ_2 * X + b_2 + θ_3 * σ(V)$, where $V$ has `inflation` times the channels of $X$.
+
+    !!! example
+
+        ```python
+        import jax
+        import shootax as sx
+
+        field = sx.ConvUpDown(channels=1, size=(6, 6), inflation=2)
+        net = sx.Net(field, particles=3, key=jax.random.key(0))
+        y = net(jax.numpy.ones((2, 1, 8, 8)))
+        ```
+    """
 
     dim: int = eqx.field(static=True)
     inflation: int = eqx.field(static=True)

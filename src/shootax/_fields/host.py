@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 from jax.extend import core
 
@@ -43,7 +44,7 @@ def _run(program: core.Jaxpr, constants: Sequence[Any], given: Sequence[Any]) ->
 
 def _on_host(value: Any) -> Any:
     dtype = getattr(value, "dtype", None)
-    if dtype is not None and jax.dtypes.issubdtype(dtype, jax.dtypes.extended):
+    if dtype is not None and jnp.issubdtype(dtype, jax.dtypes.extended):
         return value
     return np.asarray(value)
 

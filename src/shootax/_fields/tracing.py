@@ -357,7 +357,7 @@ def _product(given: list[Value], axes: Any) -> Sums:
     for span, function in _runs(features):
         source = features.labels[span]
         if not isinstance(function, Constant):
-            require((source >= 0).all())
+            require(bool((source >= 0).all()))
             terms.append((places, Term(weights.leaf, matrix[:, span], source, function)))
         elif function.value != 0:
             scale = float(function.value)

@@ -45,6 +45,15 @@ class PerNeuron(AbstractIterative):
     starts each neuron takes the highest of those that it arrives at, which makes H as large as it
     can be. As neurons do not act on each other, they then tend to be the same one.
 
+    **Arguments:**
+
+    - `tolerance`: of $∂φ/∂u$, relative to the size of $u$; by default what the number format
+        allows.
+    - `max_iterations`: of a warm-started solve; the first search may take three times as many.
+    - `spread`, `seed`: the weights that the first search starts from are $N(0, spread^2)$.
+    - `starts`: from how many such weights it starts; the cost of the search is in proportion,
+        that of the solves along the path remains the same.
+
     !!! example
 
         ```python
@@ -65,15 +74,6 @@ class PerNeuron(AbstractIterative):
     starts: int = eqx.field(static=True, default=1)
 
     def __check_init__(self):
-        """**Arguments:**
-
-        - `tolerance`: of $∂φ/∂u$, relative to the size of $u$; by default what the number format
-            allows.
-        - `max_iterations`: of a warm-started solve; the first search may take three times as many.
-        - `spread`, `seed`: the weights that the first search starts from are $N(0, spread^2)$.
-        - `starts`: from how many such weights it starts; the cost of the search is in proportion,
-            that of the solves along the path remains the same.
-        """
         checks.positive_integer(self.max_iterations, "max_iterations")
         checks.positive_integer(self.starts, "starts")
 

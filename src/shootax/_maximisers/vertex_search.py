@@ -17,15 +17,32 @@ from shootax._penalties import Barron, Penalty
 
 
 class VertexSearch(AbstractIterative):
-    """Rescaling a neuron changes nothing, so each has its place on the sphere $\\|w\\|_1 + |b| = 1$.
+    """Moves every neuron from vertex to vertex, for ReLU and the [`shootax.Barron`][] penalty.
 
-    With $g(w, b) = Σ_i p_i\\, σ(⟨w, q_i⟩ + b)$ the best outgoing weights of a neuron are $d'g$, and
+    Rescaling a neuron changes nothing, so each has its place on the sphere $\\|w\\|_1 + |b| = 1$. With $g(w, b) = Σ_i p_i\\, σ(⟨w, q_i⟩ + b)$ the best outgoing weights of a neuron are $d'g$, and
     they contribute $\\tfrac{d'}2 |g|^2$ to H. What is left is to maximise $|g(w, b)|$ over the
     sphere, for each neuron by itself. The kinks $⟨w, q_i⟩ + b = 0$ and the edges of the sphere cut it
     into pieces on which $|g|$ is convex, so that a maximum is at a corner, where $d$ of these planes
     meet. The first search climbs by projected sub-gradients to the neighbourhood of one. From there,
     and from the last θ* later, a neuron moves along edges to the highest neighbouring corner until
     there is no higher one. Corners move with the particles, and so do the derivatives.
+
+    **Arguments:**
+
+    - `pivots`: how many corners a neuron may go on in one solve.
+    - `warmup`, `rate`: number and first size of the sub-gradient steps of the first search, from
+        directions drawn with `spread` and `seed`; the $k$-th has size $rate/\\sqrt{k}$.
+
+    !!! example
+
+        ```python
+        import jax
+        import shootax as sx
+
+        field = sx.SingleHiddenLayer(dim=2, width=4, activation="relu")
+        control = sx.Particles.draw(field, 5, penalty=sx.Barron(), key=jax.random.key(0))
+        print(type(control.maximiser).__name__)  # VertexSearch
+        ```
     """
 
     pivots: int = eqx.field(static=True, default=3)
@@ -35,12 +52,6 @@ class VertexSearch(AbstractIterative):
     seed: int = eqx.field(static=True, default=0)
 
     def __check_init__(self):
-        """**Arguments:**
-
-        - `pivots`: how many corners a neuron may go on in one solve.
-        - `warmup`, `rate`: number and first size of the sub-gradient steps of the first search, from
-            directions drawn with `seed`; the $k$-th has size $rate/\\sqrt{k}$.
-        """
         checks.positive_integer(self.pivots, "pivots")
         checks.positive_integer(self.warmup, "warmup")
         checks.positive_number(self.rate, "rate")

@@ -11,7 +11,8 @@ from shootax._systems.base import AbstractSystem, ParticleState, State, TimePoin
 
 
 class AutomaticSystem(AbstractSystem):
-    """Hamilton's equations obtained by automatic differentiation (App. Automatic shooting).
+    """Hamilton's equations (Eq. EqShootingForward) by automatic differentiation (App. Automatic
+    shooting).
 
     For maximisers that need no guess; the others have a [`WarmStartSystem`][].
     """

@@ -23,7 +23,7 @@ from shootax._systems.base import AbstractSystem, ParticleState, State, TimePoin
 
 
 class DenseSystem(AbstractSystem):
-    """Hamilton's equations of a block field, with Θ built."""
+    """Hamilton's equations (Eq. EqShootingForward) of a block field, with Θ built."""
 
     field: AbstractBlockField
     penalty: Quadratic

@@ -32,7 +32,7 @@ class Apart(NamedTuple):
 
 
 class LinearSystem(AbstractSystem):
-    """Hamilton's equations of a field linear in θ, by differentiating it."""
+    """Hamilton's equations (Eq. EqShootingForward) of a field linear in θ, by differentiating it."""
 
     field: AbstractField
     penalty: Quadratic

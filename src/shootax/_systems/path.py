@@ -10,7 +10,25 @@ from shootax._systems.base import AbstractSystem, State, TimePoint
 
 
 class PathSystem(AbstractSystem):
-    """$\\dot z = f(z, θ(t))$ with `path(point)` giving θ(t), packed for the field."""
+    """$\\dot z = f(z, θ(t))$ (Eq. EqFlow), with θ(t) given.
+
+    **Arguments:**
+
+    - `field`: the vector field.
+    - `path`: a function of a [`shootax.extend.TimePoint`][] that gives θ(t), packed by `field.pack`.
+    - `jump_times`: the times at which θ(t) jumps.
+
+    !!! example
+
+        ```python
+        import jax.numpy as jnp
+        import shootax as sx
+
+        field = sx.Affine(dim=2)
+        theta = {"A": jnp.eye(2), "b": jnp.ones(2)}
+        system = sx.extend.PathSystem(field, lambda point: field.pack(theta))
+        ```
+    """
 
     field: AbstractField
     path: Callable[[TimePoint], PyTree[Array]]
