@@ -19,13 +19,14 @@ from shootax._penalties import Barron, Penalty
 class VertexSearch(AbstractIterative):
     """Moves every neuron from vertex to vertex, for ReLU and the [`shootax.Barron`][] penalty.
 
-    Rescaling a neuron changes nothing, so each has its place on the sphere $\\|w\\|_1 + |b| = 1$. With $g(w, b) = Σ_i p_i\\, σ(⟨w, q_i⟩ + b)$ the best outgoing weights of a neuron are $d'g$, and
+    Rescaling a neuron changes nothing, so each has its place on the sphere $\\|w\\|_1 + |b| = 1$.
+    With $g(w, b) = Σ_i p_i\\, σ(⟨w, q_i⟩ + b)$ the best outgoing weights of a neuron are $d'g$, and
     they contribute $\\tfrac{d'}2 |g|^2$ to H. What is left is to maximise $|g(w, b)|$ over the
-    sphere, for each neuron by itself. The kinks $⟨w, q_i⟩ + b = 0$ and the edges of the sphere cut it
-    into pieces on which $|g|$ is convex, so that a maximum is at a corner, where $d$ of these planes
-    meet. The first search climbs by projected sub-gradients to the neighbourhood of one. From there,
-    and from the last θ* later, a neuron moves along edges to the highest neighbouring corner until
-    there is no higher one. Corners move with the particles, and so do the derivatives.
+    sphere, for each neuron by itself. The kinks $⟨w, q_i⟩ + b = 0$ and the edges of the sphere cut
+    it into pieces on which $|g|$ is convex, so that a maximum is at a corner, where $d$ of these
+    planes meet. The first search climbs by projected sub-gradients to the neighbourhood of one.
+    From there, and from the last θ* later, a neuron moves along edges to the highest neighbouring
+    corner until there is no higher one. Corners move with the particles, and so do the derivatives.
 
     **Arguments:**
 

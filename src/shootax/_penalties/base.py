@@ -1,4 +1,4 @@
-"""What the weights cost."""
+"""Penalties on the weights."""
 
 import abc
 

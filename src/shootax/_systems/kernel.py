@@ -1,7 +1,7 @@
 """Block fields by kernels: the matrix Θ, whose rank is at most the number of particles, is not built.
 
 With the Gram matrix $G_f = φ_f(z) φ_f(q)^⊤$ of each feature $f$, and $Q_g = p_a M_g^{-1}$ for each
-group $g$ of blocks that move part $a$ with one $M_g$ (up to scalar weights $w_{gf}$),
+group $g$ of blocks that move part $a$ with one $M_g$ (up to scalar factors $w_{gf}$),
 
 $$A_g = Σ_f w_{gf} G_f, \\quad \\dot z_a = Σ_g A_g Q_g, \\quad
 C_f = Σ_g w_{gf}\\, Q_g p_a^⊤, \\quad \\dot p_a = -Σ_f φ_f'(q_a) ∘ (C_f φ_f(q_a)).$$
@@ -80,13 +80,13 @@ def padding(particles: int) -> int:
 class Group:
     """Blocks that move one part with one matrix $M^{-1}$ (`None`: the identity).
 
-    `weights` has the scalar factor of each varying feature (0: no such block), `constant` that of
+    `factors` has that of each varying feature (0: no such block), `constant` that of
     the constant one.
     """
 
     part: int
     matrix: SPDMatrix | None
-    weights: tuple[float, ...]
+    factors: tuple[float, ...]
     constant: float
 
 
@@ -119,7 +119,7 @@ def plan(field: AbstractBlockField, penalty: Quadratic) -> Plan:
                 Group(
                     part=index,
                     matrix=matrix,
-                    weights=tuple(factors.get(feature.name, 0.0) for feature in varying),
+                    factors=tuple(factors.get(feature.name, 0.0) for feature in varying),
                     constant=sum((w for name, w in factors.items() if name in constant), 0.0),
                 )
             )
@@ -137,7 +137,7 @@ def _forward(plan: Plan, states: Parts, p: Parts) -> tuple[tuple[Parts, Parts], 
     count = p[0].shape[0]
     phi = [f.function(states[a]) for f, a in zip(plan.features, plan.sources, strict=True)]
     grams = [jnp.dot(f, f[:count].T) for f in phi]
-    mixed = [_mix(g.weights, grams, g.constant, (len(states[0]), count), p[0]) for g in plan.groups]
+    mixed = [_mix(g.factors, grams, g.constant, (len(states[0]), count), p[0]) for g in plan.groups]
     scaled = [_scale(g, p[g.part]) for g in plan.groups]
     inner = [jnp.dot(s, p[g.part].T) for s, g in zip(scaled, plan.groups, strict=True)]
     velocity = _sum_by(
@@ -145,7 +145,7 @@ def _forward(plan: Plan, states: Parts, p: Parts) -> tuple[tuple[Parts, Parts], 
         states,
     )
     couplings = [
-        _mix([g.weights[i] for g in plan.groups], inner, 0.0, (count, count), p[0])
+        _mix([g.factors[i] for g in plan.groups], inner, 0.0, (count, count), p[0])
         for i in range(len(phi))
     ]
     pushes = [jnp.dot(c, f[:count]) for c, f in zip(couplings, phi, strict=True)]
@@ -176,7 +176,7 @@ def _backward(plan: Plan, saved: tuple, bars: tuple[Parts, Parts]) -> tuple[Part
     mixed_bar = [jnp.dot(velocity_bar[g.part], s.T) for g, s in zip(groups, scaled, strict=True)]
     couplings_bar = [jnp.dot(b, f[:count].T) for b, f in zip(push_bar, phi, strict=True)]
     inner_bar = [
-        _symmetric(_mix(g.weights, couplings_bar, 0.0, (count, count), p[0])) for g in groups
+        _symmetric(_mix(g.factors, couplings_bar, 0.0, (count, count), p[0])) for g in groups
     ]
     p_bar = _sum_by(
         [
@@ -187,8 +187,8 @@ def _backward(plan: Plan, saved: tuple, bars: tuple[Parts, Parts]) -> tuple[Part
     )
     terms = []
     for i, (feature, a) in enumerate(features):
-        weights = [g.weights[i] for g in groups]
-        gram_bar = _mix(weights, mixed_bar, 0.0, (len(states[0]), count), p[0])
+        factors = [g.factors[i] for g in groups]
+        gram_bar = _mix(factors, mixed_bar, 0.0, (len(states[0]), count), p[0])
         # Particles stand on both sides of their Gram matrix, data on one.
         both = jnp.concatenate([_symmetric(gram_bar[:count]), gram_bar[count:]])
         particles = jnp.dot(both.T, phi[i]) + jnp.dot(couplings[i], push_bar[i])
@@ -204,9 +204,9 @@ def _backward(plan: Plan, saved: tuple, bars: tuple[Parts, Parts]) -> tuple[Part
 kernel_equations.defvjp(_forward, _backward)
 
 
-def _mix(weights: Any, matrices: list[Array], constant: float, size: tuple, like: Array) -> Array:
-    """$Σ_i w_i X_i + c$, without the terms of weight zero."""
-    terms = [m if w == 1 else w * m for w, m in zip(weights, matrices, strict=True) if w]
+def _mix(factors: Any, matrices: list[Array], constant: float, size: tuple, like: Array) -> Array:
+    """$Σ_i w_i X_i + c$, without the terms whose factor is zero."""
+    terms = [m if w == 1 else w * m for w, m in zip(factors, matrices, strict=True) if w]
     if not terms:
         return jnp.full(size, constant, like.dtype)
     total = functools.reduce(jnp.add, terms)

@@ -82,10 +82,12 @@ def _velocity(field: AbstractField, states: PyTree[Array], theta: PyTree[Array])
 
 
 def _pairing(
-    field: AbstractField, states: PyTree[Array], weights: PyTree[Array], theta: PyTree[Array]
+    field: AbstractField, states: PyTree[Array], cotangents: PyTree[Array], theta: PyTree[Array]
 ) -> Float[Array, ""]:
     """$Σ_i ⟨w_i, f(z_i, θ)⟩$."""
-    products = jax.tree.map(lambda a, b: jnp.sum(a * b), weights, _velocity(field, states, theta))
+    products = jax.tree.map(
+        lambda a, b: jnp.sum(a * b), cotangents, _velocity(field, states, theta)
+    )
     return jax.tree.reduce(jnp.add, products)
 
 
