@@ -12,7 +12,21 @@ from shootax._fields import AbstractField
 
 
 class AbstractPosition(eqx.Module):
-    """A way to draw the initial positions of particles."""
+    """A way to draw the initial positions of particles.
+
+    !!! example
+
+        ```python
+        import jax
+        import shootax as sx
+
+        class Origin(sx.AbstractPosition):
+            def __call__(self, field, particles, key):
+                return jax.numpy.zeros((particles, *field.state.shape))
+
+        ensemble = sx.Ensemble.draw(sx.Affine(dim=2), 3, position=Origin(), key=jax.random.key(0))
+        ```
+    """
 
     @abc.abstractmethod
     def __call__(self, field: AbstractField, particles: int, key: PRNGKeyArray) -> PyTree[Array]:

@@ -13,7 +13,23 @@ from shootax._fields import AbstractField, shape
 
 
 class AbstractLift(eqx.Module):
-    """A map from one input to one state."""
+    """A map from one input to one state.
+
+    !!! example
+
+        ```python
+        import jax
+        import jax.numpy as jnp
+        import shootax as sx
+
+        class Twice(sx.nn.AbstractLift):
+            def __call__(self, x):
+                return jnp.concatenate([x, x])
+
+        field, key = sx.UpDown(dim=2, inflation=1), jax.random.key(0)
+        net = sx.Net(field, particles=3, lift=Twice(), key=key)
+        ```
+    """
 
     @abc.abstractmethod
     def __call__(self, x: Array) -> Array:

@@ -11,7 +11,22 @@ from shootax._fields import AbstractField
 
 
 class AbstractReadout(eqx.Module):
-    """A map from one state to one output."""
+    """A map from one state to one output.
+
+    !!! example
+
+        ```python
+        import jax
+        import jax.numpy as jnp
+        import shootax as sx
+
+        class Norm(sx.nn.AbstractReadout):
+            def __call__(self, z):
+                return jnp.linalg.norm(z)
+
+        net = sx.Net(sx.Affine(dim=2), particles=3, readout=Norm(), key=jax.random.key(0))
+        ```
+    """
 
     @abc.abstractmethod
     def __call__(self, z: Array) -> Array:

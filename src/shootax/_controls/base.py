@@ -21,6 +21,15 @@ class Quadrature(NamedTuple):
 
     `points` is one [`shootax.extend.TimePoint`][] that holds arrays of all $t_i$; `weights` are the
     quadrature weights $w_i$.
+
+    !!! example
+
+        ```python
+        import numpy as np
+        from shootax.extend import Quadrature
+
+        midpoint = Quadrature.at(times=np.array([0.5]), weights=np.array([1.0]))
+        ```
     """
 
     points: TimePoint

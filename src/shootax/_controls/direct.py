@@ -42,7 +42,18 @@ class PiecewisePath(eqx.Module):
 
 
 class Static(AbstractControl):
-    """One free θ for all times. The paper's *static direct*: an (augmented) neural ODE."""
+    """One free θ for all times. The paper's *static direct*: an (augmented) neural ODE.
+
+    !!! example
+
+        ```python
+        import jax
+        import shootax as sx
+
+        field, key = sx.UpDown(dim=2, inflation=4), jax.random.key(0)
+        net = sx.Net(field, sx.Static(field, key=key), key=key)
+        ```
+    """
 
     theta: PyTree[Array]
     penalty: AbstractPenalty
@@ -78,7 +89,18 @@ class Static(AbstractControl):
 
 
 class Piecewise(AbstractControl):
-    """A free θ for each of $B$ equal blocks of time. The paper's *dynamic direct*."""
+    """A free θ for each of $B$ equal blocks of time. The paper's *dynamic direct*.
+
+    !!! example
+
+        ```python
+        import jax
+        import shootax as sx
+
+        field, key = sx.UpDown(dim=2, inflation=4), jax.random.key(0)
+        net = sx.Net(field, sx.Piecewise(field, blocks=3, key=key), key=key)
+        ```
+    """
 
     theta: PyTree[Array]
     penalty: AbstractPenalty

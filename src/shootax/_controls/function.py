@@ -97,6 +97,16 @@ class Basis(AbstractControl):
 
     The basis is orthonormal, $\\tfrac1T ∫ φ_i φ_j\\, dt = δ_{ij}$, so a quadratic penalty is exact:
     $∫R\\, dt = T Σ_i R(c_i)$.
+
+    !!! example
+
+        ```python
+        import jax
+        import shootax as sx
+
+        field, key = sx.UpDown(dim=2, inflation=4), jax.random.key(0)
+        net = sx.Net(field, sx.Basis(field, "fourier", terms=3, key=key), key=key)
+        ```
     """
 
     coefficients: PyTree[Array]

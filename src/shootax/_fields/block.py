@@ -22,7 +22,23 @@ from shootax._fields.base import AbstractField, Linearity, shape
 
 @dataclasses.dataclass(frozen=True)
 class Feature:
-    """An elementwise function of a part of the state; without a part it is the constant one."""
+    """An elementwise function of a part of the state; without a part it is the constant one.
+
+    **Arguments:**
+
+    - `name`: of the feature.
+    - `part`: the part of the state that it is a function of, or `None`.
+    - `function`: an elementwise function.
+
+    !!! example
+
+        ```python
+        import jax.numpy as jnp
+        from shootax.extend import Feature
+
+        wave, constant = Feature("wave", "x", jnp.sin), Feature("one", None)
+        ```
+    """
 
     name: str
     part: str | None
@@ -31,7 +47,22 @@ class Feature:
 
 @dataclasses.dataclass(frozen=True)
 class Block:
-    """One entry of θ: it maps `feature` to the velocity of the part `target`."""
+    """One entry of θ: it maps `feature` to the velocity of the part `target`.
+
+    **Arguments:**
+
+    - `name`: of the entry of θ.
+    - `target`: the part of the state that it moves.
+    - `feature`: the feature that it acts on.
+
+    !!! example
+
+        ```python
+        from shootax.extend import Block
+
+        matrix, bias = Block("A", "x", "wave"), Block("b", "x", "one")
+        ```
+    """
 
     name: str
     target: str
@@ -40,9 +71,26 @@ class Block:
 
 @dataclasses.dataclass(frozen=True)
 class Layout:
-    """The table that describes a block field. The first part is where data enter.
+    """The table that describes a block field.
 
-    `damping` lists parts of the state that decay by themselves, at the given rates.
+    **Arguments:**
+
+    - `parts`: the sizes of the parts of the state, by name. The first one is where data enter.
+    - `features`, `blocks`: the features, and the entries of θ.
+    - `damping`: the parts that decay by themselves, each with its rate.
+
+    !!! example
+
+        ```python
+        from shootax.extend import Block, Feature, Layout
+
+        layout = Layout(
+            parts={"x": 2},
+            features=(Feature("x", "x"), Feature("one", None)),
+            blocks=(Block("A", "x", "x"), Block("b", "x", "one")),
+        )
+        print(layout.part_slices())
+        ```
     """
 
     parts: Mapping[str, int]

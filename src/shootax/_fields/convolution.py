@@ -28,6 +28,26 @@ class AbstractConvField(AbstractField):
 
     `dim` is the number of visible channels, `size` the particles' extent in space, which may be
     smaller than that of the data, and `window` the extent of the filters.
+
+    !!! example
+
+        ```python
+        import equinox as eqx
+        import shootax as sx
+        from shootax.extend import Block, Feature, Layout
+
+        class Linear(sx.extend.AbstractConvField):
+            dim: int = eqx.field(static=True)
+            size: tuple[int, ...] = eqx.field(static=True)
+            window: int = eqx.field(static=True)
+
+            @property
+            def layout(self):
+                features, blocks = (Feature("x", "x"),), (Block("A", "x", "x"),)
+                return Layout(parts={"x": self.dim}, features=features, blocks=blocks)
+
+        print(Linear(2, (5, 5), 3).theta["A"].shape)  # (2, 2, 3, 3)
+        ```
     """
 
     dim: eqx.AbstractVar[int]

@@ -36,6 +36,19 @@ class AbstractParticlePenalty(eqx.Module):
     """A penalty $R(θ, q)$ that depends on the positions of the particles as well.
 
     Its derivative in $q$ acts on the momenta: $\\dot p = -∂_q Σ_j ⟨p_j, f(q_j, θ)⟩ + ∂_q R$.
+
+    !!! example
+
+        ```python
+        import jax
+        import jax.numpy as jnp
+        import shootax as sx
+
+        class Kinetic(sx.extend.AbstractParticlePenalty):
+            def __call__(self, theta, field, q):
+                velocity = jax.vmap(field, in_axes=(0, None))(q, theta)
+                return (jnp.sum(velocity**2) + sum(jnp.sum(w**2) for w in theta.values())) / 2
+        ```
     """
 
     @abc.abstractmethod

@@ -15,9 +15,25 @@ from shootax._penalties.base import AbstractPenalty
 
 
 class SPDMatrix:
-    """A constant symmetric positive definite matrix and its inverse. Hashed by its values."""
+    """A constant symmetric positive definite matrix and its inverse. Hashed by its values.
+
+    !!! example
+
+        ```python
+        import numpy as np
+        import shootax as sx
+
+        matrix = sx.extend.SPDMatrix(np.diag([1.0, 2.0]))
+        penalty = sx.Quadratic(A=matrix)  # an array does as well
+        ```
+    """
 
     def __init__(self, values: Any, name: str = "matrix"):
+        """**Arguments:**
+
+        - `values`: the matrix.
+        - `name`: how messages call it.
+        """
         matrix = np.asarray(values, dtype=np.float64)
         if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
             raise ValueError(f"The strength of {name} must be a number or a square matrix, got shape "
