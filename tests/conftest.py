@@ -12,7 +12,8 @@ jax.config.update("jax_numpy_dtype_promotion", "strict")
 install_import_hook(
     [
         "shootax._fields.block",
-        "shootax._fields.batch",
+        "shootax._fields.convolution",
+        "shootax._fields.grouped",
         "shootax._hamiltonian",
         "shootax._systems",
         "shootax._integrators.fixed_point",

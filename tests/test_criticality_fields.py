@@ -14,7 +14,7 @@ import scipy.optimize
 import shootax as sx
 from cases import usually
 from shootax._integrators import Step
-from shootax._penalties import rate
+from shootax._penalties import penalty_at
 
 LAYERS, H, GAMMA, SAMPLES = 6, 0.1, 2.0, 3
 CASES = {
@@ -43,7 +43,7 @@ def shoot(field, penalty, x, p):
     def layer(y, k):
         new, [(moment, at)] = integrator.stages(system, Step(k, 0.0, H), y)
         theta = system.theta(moment, at)
-        return new, (theta, rate(control.penalty, field, system.split(at)[0].q, theta))
+        return new, (theta, penalty_at(control.penalty, field, system.split(at)[0].q, theta))
 
     y = system.join(system.start(), jnp.zeros((0, *field.state.shape)))
     y, (thetas, rates) = jax.lax.scan(layer, y, jnp.arange(LAYERS))
@@ -57,7 +57,7 @@ def free(field, penalty, x, thetas):
         theta = jax.tree.map(lambda leaf, k=k: leaf[k], thetas)
         if isinstance(field, sx.RKHS):
             theta = {"q": z, "p": theta["p"]}
-        cost = cost + H * rate(penalty, field, z, theta)
+        cost = cost + H * penalty_at(penalty, field, z, theta)
         z = z + H * jax.vmap(field, in_axes=(0, None))(z, theta)
     return cost, z
 

@@ -22,7 +22,8 @@ def blocks(text):
 
 def documented():
     """Public names and their methods, each with its docstring."""
-    for name, thing in vars(shootax).items():
+    rooms = shootax, shootax.extend, shootax.kernels, shootax.maximisers, shootax.nn
+    for name, thing in (item for room in rooms for item in vars(room).items()):
         if name.startswith("_") or inspect.ismodule(thing):
             continue
         yield name, thing.__doc__ or ""

@@ -131,7 +131,7 @@ def test_closed_form_for_a_field_that_is_not_linear_in_theta():
 
 @pytest.mark.parametrize("weight", [0.0, -1.0, np.nan, np.inf, "heavy", None])
 def test_weight_that_is_not_positive(weight):
-    with pytest.raises(ValueError, match=r"The weight of theta1 must be a positive"):
+    with pytest.raises(ValueError, match=r"The strength of theta1 must be a positive"):
         sx.Quadratic(theta1=weight)
     with pytest.raises(ValueError, match="default must be a positive"):
         sx.Quadratic(default=weight)

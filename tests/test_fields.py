@@ -69,8 +69,8 @@ def test_shapes_of_theta():
 
 def test_sizes():
     field = sx.UpDown(2, 3)
-    assert (field.dim, field.hidden, field.state.shape) == (2, 6, (8,))
-    assert (sx.Affine(3).hidden, sx.Affine(3).state.shape) == (0, (3,))
+    assert (field.dim, field.hidden_size, field.state.shape) == (2, 6, (8,))
+    assert (sx.Affine(3).hidden_size, sx.Affine(3).state.shape) == (0, (3,))
     assert sx.UpDown(5).inflation == 16
 
 
@@ -92,7 +92,7 @@ BLOCK_FIELDS = [
 ]
 
 
-@pytest.mark.parametrize("field", BLOCK_FIELDS, ids=lambda f: f"{type(f).__name__}-{f.hidden}")
+@pytest.mark.parametrize("field", BLOCK_FIELDS, ids=lambda f: f"{type(f).__name__}-{f.hidden_size}")
 class TestBlocks:
     def test_unpack_undoes_pack(self, field):
         theta = some_theta(field)
@@ -113,8 +113,8 @@ class TestBlocks:
     def test_layout_covers_state_and_features_without_gaps(self, field):
         layout = field.layout
         for slices, total in (
-            (layout.rows(), layout.state_size),
-            (layout.columns(), field.features(jnp.zeros((1, layout.state_size))).shape[1]),
+            (layout.part_slices(), layout.state_size),
+            (layout.feature_slices(), field.features(jnp.zeros((1, layout.state_size))).shape[1]),
         ):
             covered = np.concatenate([np.arange(s.start, s.stop) for s in slices.values()])
             np.testing.assert_array_equal(covered, np.arange(total))

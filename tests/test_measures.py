@@ -262,6 +262,6 @@ def test_the_penalty_of_a_flow_that_blows_up_is_nan():
 def test_the_default_penalty_weighs_theta3_by_ten(kind):
     field = kind(1, (4,)) if kind is sx.ConvUpDown else kind(1)
     for control in (sx.Particles.draw(field, 2, key=KEY), sx.Static(field, key=KEY)):
-        weights = {name: control.penalty.weight(name) for name in field.theta}
+        weights = {name: control.penalty.strength(name) for name in field.theta}
         assert weights.pop("theta3") == 10
         assert set(weights.values()) == {1}

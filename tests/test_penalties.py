@@ -7,7 +7,6 @@ import pytest
 
 import shootax as sx
 from cases import FIELDS, assert_close, some_theta, spd
-from shootax._controls.base import default_penalty
 from shootax._hamiltonian import hamiltonian, theta_star
 from shootax._penalties import SPDMatrix
 
@@ -52,10 +51,10 @@ def test_solve_maximises():
 
 
 def test_updown_default_weighs_theta3_tenfold():
-    assert default_penalty(sx.UpDown(1, 2)).weight("theta3") == 10.0
-    assert default_penalty(sx.UpDown(1, 2)).weight("theta1") == 1.0
+    assert sx.UpDown(1, 2).default_penalty().strength("theta3") == 10.0
+    assert sx.UpDown(1, 2).default_penalty().strength("theta1") == 1.0
     for field in (sx.UpDown(1, 2, theta3=False), sx.Affine(2), FIELDS["rotor"]()):
-        assert default_penalty(field) == sx.Quadratic()
+        assert field.default_penalty() == sx.Quadratic()
 
 
 def test_names_inside_a_tree():
@@ -92,7 +91,7 @@ def test_theta_star_beats_every_neighbour(name):
         jax.tree.map(lambda leaf: jnp.asarray(rng.normal(size=(4, *leaf.shape))), field.state)
         for _ in range(2)
     )
-    penalty = default_penalty(field)
+    penalty = field.default_penalty()
     best = theta_star(field, penalty, q, p)
     top = hamiltonian(field, penalty, q, p, best)
     np.testing.assert_allclose(top, penalty(best), rtol=1e-12)
@@ -109,7 +108,7 @@ def test_theta_star_of_updown_is_the_paper_s():
     z, m = rng.normal(size=(4, 8)), rng.normal(size=(4, 8))
     q, u, p, r = z[:, :2], z[:, 2:], m[:, :2], m[:, 2:]
     field = sx.UpDown(2, 3, activation="tanh")
-    got = theta_star(field, default_penalty(field), jnp.asarray(z), jnp.asarray(m))
+    got = theta_star(field, field.default_penalty(), jnp.asarray(z), jnp.asarray(m))
     expected = {
         "theta1": p.T @ np.tanh(u),
         "b1": p.sum(0),

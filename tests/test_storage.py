@@ -351,7 +351,7 @@ def test_a_file_keeps_the_penalty_it_was_written_with(tmp_path):
     control = sx.Particles.draw(field, 2, penalty=sx.Quadratic(), key=KEY)
     sx.save(tmp_path / "model.safetensors", sx.Net(field, control, key=KEY))
     loaded = sx.load(tmp_path / "model.safetensors")
-    assert loaded.control.penalty.weight("theta3") == 1
+    assert loaded.control.penalty.strength("theta3") == 1
 
 
 def test_a_file_without_a_part_that_has_a_default(tmp_path):

@@ -20,6 +20,7 @@ from shootax._fields import AbstractField as AbstractField
 from shootax._fields import Affine as Affine
 from shootax._fields import BlockSparse as BlockSparse
 from shootax._fields import ConvAffine as ConvAffine
+from shootax._fields import ConvGrouped as ConvGrouped
 from shootax._fields import ConvUpDown as ConvUpDown
 from shootax._fields import DampedUpDown as DampedUpDown
 from shootax._fields import FunctionField as FunctionField

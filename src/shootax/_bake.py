@@ -99,7 +99,7 @@ def _bake(net: Net, integrator: AbstractIntegrator) -> Net:
         theta=theta,
         penalty=net.control.penalty,
         fractions=integrator.fractions,
-        weights=integrator.weights,
+        quadrature_weights=integrator.weights,
         T=net.control.T,
     )
     return eqx.tree_at(lambda n: (n.control, n.integrator), net, (control, integrator))

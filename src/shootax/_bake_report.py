@@ -12,7 +12,7 @@ from jaxtyping import Array, PyTree
 from shootax import _checks as checks
 from shootax._bake import bake
 from shootax._controls import AbstractParticleControl, Particles
-from shootax._fields import AbstractBlockField, AbstractField, infer_layout
+from shootax._fields import AbstractField, infer_layout
 from shootax._integrators import AbstractFixedStep
 from shootax._measures import count
 from shootax._net import Net
@@ -24,8 +24,8 @@ class Baked(NamedTuple):
 
     `error` is the root mean square difference from the live model's outputs, and `largest` the
     largest one; `parameters` the number of weights of the plain network; `evaluations` how often
-    each row goes through the field; `operations` the additions and multiplications for one row, and
-    `live_operations` those of the live model, with its particles shared among the rows of a batch.
+    each sample goes through the field; `operations` the additions and multiplications for one sample, and
+    `live_operations` those of the live model, with its particles shared among the samples of a batch.
     """
 
     steps: int
@@ -48,8 +48,8 @@ def bake_report(
     **Arguments:**
 
     - `net`: a net that is not baked, with a fixed-step integrator.
-    - `x`: a batch of inputs to compare on. Its number of rows is the one that the live model's cost
-        is shared among.
+    - `x`: a batch of inputs to compare on. The live model's cost for the particles
+        is shared among its samples.
     - `steps`: the numbers of steps; by default those of the net, and one, two and so on to eight
         times fewer.
 
@@ -69,8 +69,8 @@ def bake_report(
     own = _fixed_step(net)
     if steps is None:
         steps = sorted({-(-own.steps // n) for n in range(1, 9)}, reverse=True)
-    rows, truth = jax.tree.leaves(x)[0].shape[0], net(x)
-    live = _live_operations(net, rows) * own.steps * len(own.fractions)
+    batch, truth = jax.tree.leaves(x)[0].shape[0], net(x)
+    live = _live_operations(net, batch) * own.steps * len(own.fractions)
     lines = []
     for number in steps:
         number = checks.positive_integer(number, "steps")
@@ -87,7 +87,7 @@ def bake_report(
                 largest=_largest(gap),
                 parameters=count(plain),
                 evaluations=evaluations,
-                operations=evaluations * _row_operations(net.field, plain.control.theta),
+                operations=evaluations * _sample_operations(net.field, plain.control.theta),
                 live_operations=int(live),
             )
         )
@@ -143,11 +143,12 @@ def _fixed_step(net: Net) -> AbstractFixedStep:
     return own
 
 
-def _row_operations(field: AbstractField, theta: PyTree[Array]) -> int:
-    """Of one evaluation for one row: twice the entries of the matrices, in every place of an image."""
-    if isinstance(field, AbstractBlockField):
-        sizes = [field.layout.feature_size(feature) for feature in field.layout.features]
-        return 2 * field.layout.state_size * sum(sizes)
+def _sample_operations(field: AbstractField, theta: PyTree[Array]) -> int:
+    """Of one evaluation for one sample: twice the entries of the matrices, in every place of an image."""
+    blocks = field.as_blocks()
+    if blocks is not None:
+        sizes = [blocks.layout.feature_size(feature) for feature in blocks.layout.features]
+        return 2 * blocks.layout.state_size * sum(sizes)
     places = 1
     leaves = jax.tree.leaves(field.state)
     if len(leaves) == 1 and len(leaves[0].shape) > 1:
@@ -155,19 +156,19 @@ def _row_operations(field: AbstractField, theta: PyTree[Array]) -> int:
     return 2 * places * sum(math.prod(leaf.shape[2:]) for leaf in jax.tree.leaves(theta))
 
 
-def _live_operations(net: Net, rows: int) -> float:
-    """Of one evaluation, particles included, for one row of a batch of `rows`."""
+def _live_operations(net: Net, batch: int) -> float:
+    """Of one evaluation, particles included, for one sample of a batch of so many."""
     field, control = net.field, net.control
-    blocks = field if isinstance(field, AbstractBlockField) else infer_layout(field)
+    blocks = field.as_blocks() or infer_layout(field)
     if blocks is not None and isinstance(control, Particles):
         particles = control.ensemble.particles
-        costs = operations(blocks, particles, rows)
-        form: Any = control.form if control.form in costs else cheaper(blocks, particles, rows)
-        return costs[form] / rows
+        costs = operations(blocks, particles, batch)
+        form: Any = control.form if control.form in costs else cheaper(blocks, particles, batch)
+        return costs[form] / batch
     theta = jax.eval_shape(lambda: jax.tree.map(lambda leaf: leaf[None, None], _theta(net)))
-    one = _row_operations(field, theta)
+    one = _sample_operations(field, theta)
     more = 3 * control.ensemble.particles if isinstance(control, Particles) else 0
-    return one * (rows + more) / rows
+    return one * (batch + more) / batch
 
 
 def _theta(net: Net) -> PyTree[Array]:

@@ -1,10 +1,13 @@
 """Checks of what users hand in. Each message says what was got, what was expected, what to do."""
 
 import math
-from typing import Any
+import re
+from typing import Any, TypeVar
 
 import jax.core
 import numpy as np
+
+T = TypeVar("T")
 
 
 def is_concrete(x: Any) -> bool:
@@ -68,3 +71,19 @@ def one_of(value: str, allowed: Any, name: str) -> str:
     if value not in allowed:
         raise ValueError(f"Unknown {name} {value!r}. Choose one of: {', '.join(sorted(allowed))}.")
     return value
+
+
+def instance_of(value: T, kind: Any, name: str, advice: str) -> T:
+    """Raises `TypeError` unless `value` is an instance of `kind`, a class or a union of classes."""
+    if isinstance(value, kind):
+        return value
+    kinds = getattr(kind, "__args__", (kind,))
+    wanted = " or ".join(_plain(each) for each in kinds)
+    article = "an" if wanted[0] in "aeiou" else "a"
+    got = f"the class {value.__name__}" if isinstance(value, type) else repr(value)
+    raise TypeError(f"{name} must be {article} {wanted}, got {got}. {advice}")
+
+
+def _plain(kind: type) -> str:
+    """The name of a class as words: `AbstractParticlePenalty` is a particle penalty."""
+    return re.sub(r"(?<!^)(?=[A-Z])", " ", kind.__name__.removeprefix("Abstract")).lower()

@@ -1,7 +1,6 @@
 """The particles that generate the weights, and where they start."""
 
 import abc
-import math
 
 import equinox as eqx
 import jax
@@ -9,11 +8,25 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray, PyTree
 
 from shootax import _checks as checks
-from shootax._fields import AbstractBlockField, AbstractConvField, AbstractField
+from shootax._fields import AbstractField
 
 
 class AbstractPosition(eqx.Module):
-    """A way to draw the initial positions of particles."""
+    """A way to draw the initial positions of particles.
+
+    !!! example
+
+        ```python
+        import jax
+        import shootax as sx
+
+        class Origin(sx.AbstractPosition):
+            def __call__(self, field, particles, key):
+                return jax.numpy.zeros((particles, *field.state.shape))
+
+        ensemble = sx.Ensemble.draw(sx.Affine(dim=2), 3, position=Origin(), key=jax.random.key(0))
+        ```
+    """
 
     @abc.abstractmethod
     def __call__(self, field: AbstractField, particles: int, key: PRNGKeyArray) -> PyTree[Array]:
@@ -21,7 +34,23 @@ class AbstractPosition(eqx.Module):
 
 
 class Uniform(AbstractPosition):
-    """Visible positions uniform in the box $[low, high]^d$, hidden ones $N(0, hidden^2)$."""
+    """Visible positions uniform in the box $[low, high]^d$, hidden ones $N(0, hidden^2)$.
+
+    **Arguments:**
+
+    - `low`, `high`: the sides of the box.
+    - `hidden`: the standard deviation of the hidden positions.
+
+    !!! example
+
+        ```python
+        import jax
+        import shootax as sx
+
+        field, key = sx.UpDown(dim=2, inflation=4), jax.random.key(0)
+        control = sx.Particles.draw(field, 5, position=sx.Uniform(-2.0, 2.0), key=key)
+        ```
+    """
 
     low: float = eqx.field(static=True, default=-1.5)
     high: float = eqx.field(static=True, default=1.5)
@@ -40,7 +69,22 @@ class Uniform(AbstractPosition):
 
 
 class Gaussian(AbstractPosition):
-    """Visible positions $N(0, std^2)$, hidden ones $N(0, hidden^2)$."""
+    """Visible positions $N(0, std^2)$, hidden ones $N(0, hidden^2)$.
+
+    **Arguments:**
+
+    - `std`, `hidden`: the standard deviations of the visible and of the hidden positions.
+
+    !!! example
+
+        ```python
+        import jax
+        import shootax as sx
+
+        field, key = sx.UpDown(dim=2, inflation=4), jax.random.key(0)
+        control = sx.Particles.draw(field, 5, position=sx.Gaussian(std=0.5), key=key)
+        ```
+    """
 
     std: float = eqx.field(static=True, default=1.0)
     hidden: float = eqx.field(static=True, default=0.5)
@@ -57,18 +101,34 @@ class Gaussian(AbstractPosition):
 
 
 class FromData(AbstractPosition):
-    """Visible positions at rows of the data, no row twice while there are enough of them;
-    hidden ones $N(0, hidden^2)$."""
+    """Visible positions at samples of the data, none of them twice while there are enough;
+    hidden ones $N(0, hidden^2)$.
+
+    !!! example
+
+        ```python
+        import jax
+        import shootax as sx
+
+        field, key = sx.UpDown(dim=2, inflation=4), jax.random.key(0)
+        control = sx.Particles.draw(field, 5, position=sx.FromData(jax.numpy.ones((100, 2))), key=key)
+        ```
+    """
 
     x: Float[Array, "samples dim"]
     hidden: float = eqx.field(static=True)
 
     def __init__(self, x: Array, hidden: float = 0.5):
+        """**Arguments:**
+
+        - `x`: the data, with samples along the leading axis.
+        - `hidden`: the standard deviation of the hidden positions.
+        """
         checks.finite(x, "x")
         self.x = jnp.asarray(x, jnp.result_type(float))
         if self.x.ndim < 2 or self.x.shape[0] == 0:
             raise ValueError(
-                f"FromData needs rows of data (samples, dim), got shape {self.x.shape}."
+                f"FromData needs data of shape (samples, dim), got shape {self.x.shape}."
             )
         self.hidden = checks.non_negative_number(hidden, "hidden")
 
@@ -78,8 +138,8 @@ class FromData(AbstractPosition):
         def draw(key: PRNGKeyArray, shape: tuple[int, ...]) -> Array:
             if self.x.shape[1:] != shape[1:]:
                 raise ValueError(
-                    f"FromData has rows of shape {self.x.shape[1:]}, but the field's data have "
-                    f"shape {shape[1:]}."
+                    f"FromData has samples of shape {self.x.shape[1:]}, but the visible state of the "
+                    f"field has shape {shape[1:]}. Give data of that shape."
                 )
             replace = particles > samples
             return self.x[jax.random.choice(key, samples, (particles,), replace=replace)]
@@ -88,12 +148,12 @@ class FromData(AbstractPosition):
 
 
 def _draw_state(field, particles, draw, hidden, key) -> PyTree[Array]:
-    """Draws every array of the state; for a block field only its visible part, the rest Gaussian."""
+    """Draws every array of the state; where a part of it is hidden, that part is Gaussian."""
     key_visible, key_hidden = jax.random.split(key)
-    if isinstance(field, AbstractBlockField | AbstractConvField):
+    if field.visible_size is not None:
         space = field.state.shape[1:]
-        visible = draw(key_visible, (particles, field.dim, *space))
-        rest = hidden * jax.random.normal(key_hidden, (particles, field.hidden, *space))
+        visible = draw(key_visible, (particles, field.visible_size, *space))
+        rest = hidden * jax.random.normal(key_hidden, (particles, field.hidden_size, *space))
         return jnp.concatenate([visible, rest], axis=1)
     leaves, tree = jax.tree.flatten(field.state)
     keys = jax.random.split(key_visible, len(leaves))
@@ -102,7 +162,12 @@ def _draw_state(field, particles, draw, hidden, key) -> PyTree[Array]:
 
 
 class Ensemble(eqx.Module):
-    """$K$ particles: positions `q` and momenta `p`, each with $K$ rows of the field's state.
+    """$K$ particles: positions `q` and momenta `p`, each $K$ states of the field.
+
+    **Arguments:**
+
+    - `q`, `p`: arrays, or pytrees of them, with the particles along the leading axis. To draw them at
+        random use [`shootax.Ensemble.draw`][].
 
     !!! example
 
@@ -120,6 +185,13 @@ class Ensemble(eqx.Module):
     p: PyTree[Array]
 
     def __check_init__(self):
+        for name, part in (("q", self.q), ("p", self.p)):
+            leaves = jax.tree.leaves(part)
+            if not leaves or any(jnp.ndim(leaf) == 0 for leaf in leaves):
+                raise ValueError(
+                    f"{name} must hold arrays with the particles along their leading axis, got "
+                    f"{part!r}. Draw particles with Ensemble.draw(field, 15, key=key)."
+                )
         shapes = [jax.tree.map(jnp.shape, part) for part in (self.q, self.p)]
         if shapes[0] != shapes[1]:
             raise ValueError(
@@ -137,7 +209,9 @@ class Ensemble(eqx.Module):
         momentum: float | None = None,
         key: PRNGKeyArray,
     ) -> "Ensemble":
-        """**Arguments:**
+        """Particles that are drawn at random.
+
+        **Arguments:**
 
         - `field`: the field whose states the particles are.
         - `particles`: their number $K$.
@@ -146,10 +220,15 @@ class Ensemble(eqx.Module):
             convolutional field less by the root of the number of places, over which θ* is a sum.
         - `key`: a JAX random key.
         """
+        checks.instance_of(field, AbstractField, "field", "Give one, as in sx.UpDown(dim=2).")
         particles = checks.positive_integer(particles, "particles")
-        if momentum is None:
-            places = math.prod(field.size) if isinstance(field, AbstractConvField) else 1
-            momentum = 0.1 / math.sqrt(places)
+        checks.instance_of(
+            position,
+            AbstractPosition,
+            "position",
+            "Give sx.Uniform(), sx.Gaussian() or sx.FromData(x).",
+        )
+        momentum = field.default_momentum if momentum is None else momentum
         scale = checks.non_negative_number(momentum, "momentum")
         return cls(*_drawn(field, particles, position, scale, key))
 
@@ -159,6 +238,12 @@ class Ensemble(eqx.Module):
 
         With the lifted training data as states, and positions that are not trained, this is the
         paper's un-approximated shooting, $K = n$.
+
+        **Arguments:**
+
+        - `states`: an array, or a pytree of them, with states along the leading axis.
+        - `momentum`: standard deviation of the initial momenta.
+        - `key`: a JAX random key.
         """
         scale = checks.non_negative_number(momentum, "momentum")
         leaves = jax.tree.leaves(states)

@@ -13,7 +13,7 @@ from jaxtyping import Array, Float, PyTree
 from shootax import _checks as checks
 from shootax._controls import AbstractControl, AbstractParticleControl, Quadrature, Stagewise
 from shootax._errors import NotConvergedError
-from shootax._fields import AbstractConvField, AbstractField
+from shootax._fields import AbstractField
 from shootax._integrators import RK4, AbstractIntegrator, AtEnd, AtNodes, AtTimes, Save
 from shootax._maximisers import AbstractIterative, maximise
 from shootax._systems import AbstractSystem, ParticleState, State, TimePoint
@@ -158,7 +158,7 @@ def theta_path(
     """
     times = np.asarray(times, np.float64)
     _check_times(times, control.T, False)
-    moments = Quadrature.at(times, np.ones_like(times)).moments
+    moments = Quadrature.at(times, np.ones_like(times)).points
     return along(field, control, _theta, moments, integrator)
 
 
@@ -169,7 +169,7 @@ def _theta(system: AbstractSystem, moment: TimePoint, y: State) -> PyTree[Array]
 def _check_states(field: AbstractField, z: PyTree[Array]) -> int:
     want, got = jax.tree.flatten(field.state), jax.tree.flatten(z)
     # Particles of a convolution may be smaller images than the data, so only channels are compared.
-    space = len(field.size) if isinstance(field, AbstractConvField) else 0
+    space = field.free_axes
     fits = want[1] == got[1] and all(
         jnp.ndim(leaf) == template.ndim + 1
         and jnp.shape(leaf)[1 : jnp.ndim(leaf) - space] == template.shape[: template.ndim - space]

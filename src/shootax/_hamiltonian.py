@@ -10,8 +10,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, PyTree
 
 from shootax._fields import AbstractField
-from shootax._fields.base import zeros
-from shootax._penalties import Penalty, Quadratic, rate
+from shootax._penalties import Penalty, Quadratic, penalty_at
 
 
 def pairing(field: AbstractField, q: PyTree, p: PyTree, theta: PyTree) -> Float[Array, ""]:
@@ -23,19 +22,17 @@ def pairing(field: AbstractField, q: PyTree, p: PyTree, theta: PyTree) -> Float[
 def hamiltonian(
     field: AbstractField, penalty: Penalty, q: PyTree, p: PyTree, theta: PyTree
 ) -> Float[Array, ""]:
-    """$H(q, p, θ) = Σ_j ⟨p_j, f(q_j, θ)⟩ - R(θ)$."""
-    return pairing(field, q, p, theta) - rate(penalty, field, q, theta)
+    """$H(q, p, θ) = Σ_j ⟨p_j, f(q_j, θ)⟩ - R(θ)$, whose stationary points are the optimality conditions
+    of the paper (Eq. EqOptimalityEquations)."""
+    return pairing(field, q, p, theta) - penalty_at(penalty, field, q, theta)
 
 
 def theta_star(field: AbstractField, penalty: Quadratic, q: PyTree, p: PyTree) -> PyTree:
     """$θ^* = M^{-1} Σ_j L_{q_j}^⊤ p_j$, the maximiser of H for a field linear in θ.
 
-    (Eq. EqShootingLinearParameterQuadraticPenalization.) The sum is one gradient at θ = 0. A drift,
-    i.e. a part of the field that is free of θ, does not change it.
+    (Eq. EqShootingLinearParameterQuadraticPenalization.)
     """
-    dtype = jnp.result_type(*jax.tree.leaves(q))
-    origin = jax.tree.map(lambda leaf: leaf.astype(dtype), zeros(field.theta))
-    return penalty.solve(jax.grad(pairing, argnums=3)(field, q, p, origin))
+    return penalty.solve(field.adjoint(q, p))
 
 
 def reduced_hamiltonian(
@@ -48,7 +45,10 @@ def reduced_hamiltonian(
 def hamilton_equations(
     field: AbstractField, penalty: Penalty, q: PyTree, p: PyTree, theta: PyTree
 ) -> tuple[PyTree, PyTree]:
-    """$(\\dot q, \\dot p)$ for the maximiser θ of H (Eq. EqTrueHamiltonEquations).
+    """$(\\dot q, \\dot p)$ for the maximiser θ of H (Eq. EqShootingForward and
+    EqTrueHamiltonEquations): the forward equations of shooting,
+
+    $$\\dot q_j = f(q_j, θ), \\qquad \\dot p_j = -∂_q f(q_j, θ)^⊤ p_j + ∂_{q_j} R.$$
 
     The derivatives are partial ones, at fixed θ: because θ* is stationary they are also those of
     the reduced Hamiltonian $\\mathcal H(q, p) = \\max_θ H$. A training gradient still flows through

@@ -5,19 +5,39 @@ import abc
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float, PRNGKeyArray
+from jaxtyping import Array, Float, PRNGKeyArray, PyTree
 
 from shootax import _checks as checks
 from shootax._activations import Activation, activation
-from shootax._fields import AbstractBlockField, AbstractConvField, AbstractField
+from shootax._fields import AbstractField, shape
 
 
 class AbstractLift(eqx.Module):
-    """A map from one input to one state."""
+    """A map from one input to one state.
+
+    !!! example
+
+        ```python
+        import jax
+        import jax.numpy as jnp
+        import shootax as sx
+
+        class Twice(sx.nn.AbstractLift):
+            def __call__(self, x):
+                return jnp.concatenate([x, x])
+
+        field, key = sx.UpDown(dim=2, inflation=1), jax.random.key(0)
+        net = sx.Net(field, particles=3, lift=Twice(), key=key)
+        ```
+    """
 
     @abc.abstractmethod
     def __call__(self, x: Array) -> Array:
         """The initial state for the input `x`."""
+
+    def input_shape(self, field: AbstractField) -> PyTree[jax.ShapeDtypeStruct]:
+        """The shape of one input, for a net with this field: by default its visible state."""
+        return field.visible_state
 
 
 @eqx.filter_jit
@@ -32,41 +52,96 @@ def _affine(inputs: int, outputs: int, key: PRNGKeyArray) -> tuple[Array, Array]
 
 
 class IdentityLift(AbstractLift):
-    """The input is the state."""
+    """The input is the state.
+
+    !!! example
+
+        ```python
+        import jax
+        import shootax as sx
+
+        key = jax.random.key(0)
+        net = sx.Net(sx.Affine(dim=2), particles=3, lift=sx.nn.IdentityLift(), key=key)
+        ```
+    """
 
     def __call__(self, x: Array) -> Array:
         return x
 
+    def input_shape(self, field: AbstractField) -> PyTree[jax.ShapeDtypeStruct]:
+        return field.state
+
 
 class ZeroLift(AbstractLift):
-    """$v(0) = 0$."""
+    """$v(0) = 0$.
+
+    !!! example
+
+        ```python
+        import jax
+        import shootax as sx
+
+        field, key = sx.UpDown(dim=2, inflation=3), jax.random.key(0)
+        net = sx.Net(field, particles=3, lift=sx.nn.ZeroLift(hidden=6), key=key)  # or lift="zero"
+        ```
+    """
 
     hidden: int = eqx.field(static=True)
 
-    def __call__(self, x: Float[Array, " dim"]) -> Float[Array, " state"]:
-        return jnp.concatenate([x, jnp.zeros(self.hidden, x.dtype)])
+    def __init__(self, hidden: int):
+        """**Arguments:** `hidden`, the number of hidden entries, or channels, of the state."""
+        self.hidden = checks.positive_integer(hidden, "hidden")
+
+    def __call__(self, x: Array) -> Array:
+        return jnp.concatenate([x, jnp.zeros((self.hidden, *x.shape[1:]), x.dtype)])
 
 
 class ConstantLift(AbstractLift):
-    """$v(0) = c$, a learned vector."""
+    """$v(0) = c$, a learned vector, the same in every place of an image.
+
+    !!! example
+
+        ```python
+        import jax
+        import shootax as sx
+
+        field, key = sx.UpDown(dim=2, inflation=3), jax.random.key(0)
+        net = sx.Net(field, particles=3, lift=sx.nn.ConstantLift(hidden=6), key=key)
+        ```
+    """
 
     bias: Float[Array, " hidden"]
 
     def __init__(self, hidden: int):
-        self.bias = jnp.zeros(hidden)
+        """**Arguments:** `hidden`, the number of hidden entries, or channels, of the state. The
+        vector starts at zero."""
+        self.bias = jnp.zeros(checks.positive_integer(hidden, "hidden"))
 
-    def __call__(self, x: Float[Array, " dim"]) -> Float[Array, " state"]:
-        return jnp.concatenate([x, self.bias])
+    def __call__(self, x: Array) -> Array:
+        bias = self.bias.reshape(-1, *(1,) * (x.ndim - 1))
+        return jnp.concatenate([x, jnp.broadcast_to(bias, (len(bias), *x.shape[1:]))])
 
 
 class AffineLift(AbstractLift):
-    """$v(0) = Θ_{12} x(0) + b_{12}$, the paper's choice."""
+    """$v(0) = Θ_{12} x(0) + b_{12}$, the paper's choice.
+
+    !!! example
+
+        ```python
+        import jax
+        import shootax as sx
+
+        field, key = sx.UpDown(dim=2, inflation=3), jax.random.key(0)
+        net = sx.Net(field, particles=3, lift=sx.nn.AffineLift(2, 6, key=key), key=key)
+        ```
+    """
 
     weight: Float[Array, "hidden dim"]
     bias: Float[Array, " hidden"]
 
     def __init__(self, dim: int, hidden: int, *, key: PRNGKeyArray):
-        """Both start uniform in $±1/\\sqrt{dim}$."""
+        """**Arguments:** the numbers of visible and of hidden entries, or channels, and a JAX random
+        `key`. Both parameters start uniform in $±1/\\sqrt{dim}$."""
         self.weight, self.bias = _affine(dim, hidden, key)
 
     def __call__(self, x: Float[Array, " dim"]) -> Float[Array, " state"]:
@@ -107,15 +182,30 @@ class LinearLift(AbstractLift):
     def __call__(self, x: Float[Array, " inputs"]) -> Float[Array, " state"]:
         return self.weight @ x + self.bias
 
+    def input_shape(self, field: AbstractField) -> PyTree[jax.ShapeDtypeStruct]:
+        return shape(self.weight.shape[1])
+
 
 class ChannelLift(AbstractLift):
-    """$v(0) = Θ_{12} x(0) + b_{12}$ in every place of an image, the same everywhere."""
+    """$v(0) = Θ_{12} x(0) + b_{12}$ in every place of an image, the same everywhere.
+
+    !!! example
+
+        ```python
+        import jax
+        import shootax as sx
+
+        field, key = sx.ConvUpDown(2, (4, 4), inflation=3), jax.random.key(0)
+        net = sx.Net(field, particles=3, lift=sx.nn.ChannelLift(2, 6, key=key), key=key)
+        ```
+    """
 
     weight: Float[Array, "hidden dim"]
     bias: Float[Array, " hidden"]
 
     def __init__(self, dim: int, hidden: int, *, key: PRNGKeyArray):
-        """Both start uniform in $±1/\\sqrt{dim}$."""
+        """**Arguments:** the numbers of visible and of hidden entries, or channels, and a JAX random
+        `key`. Both parameters start uniform in $±1/\\sqrt{dim}$."""
         self.weight, self.bias = _affine(dim, hidden, key)
 
     def __call__(self, x: Array) -> Array:
@@ -124,7 +214,18 @@ class ChannelLift(AbstractLift):
 
 
 class MLPLift(AbstractLift):
-    """$v(0)$ by a small network with one hidden layer."""
+    """$v(0)$ by a small network with one hidden layer.
+
+    !!! example
+
+        ```python
+        import jax
+        import shootax as sx
+
+        field, key = sx.UpDown(dim=2, inflation=3), jax.random.key(0)
+        net = sx.Net(field, particles=3, lift=sx.nn.MLPLift(2, 6, width=8, key=key), key=key)
+        ```
+    """
 
     first: AffineLift
     second: AffineLift
@@ -134,6 +235,12 @@ class MLPLift(AbstractLift):
     def __init__(
         self, dim: int, hidden: int, *, width: int = 32, act: str = "tanh", key: PRNGKeyArray
     ):
+        """**Arguments:**
+
+        - `dim`, `hidden`: the numbers of visible and of hidden entries of the state.
+        - `width`, `act`: the number of neurons and their activation.
+        - `key`: a JAX random key.
+        """
         keys = jax.random.split(key)
         self.first = AffineLift(dim, checks.positive_integer(width, "width"), key=keys[0])
         self.second = AffineLift(width, hidden, key=keys[1])
@@ -152,19 +259,28 @@ def make_lift(lift: AbstractLift | str | None, field: AbstractField, key: PRNGKe
     """A lift by name. By default the affine one, or none where the field has no hidden state."""
     if not (lift is None or isinstance(lift, str)):
         return lift
-    if isinstance(field, AbstractConvField) and field.hidden > 0 and lift in (None, "affine"):
-        return ChannelLift(field.dim, field.hidden, key=key)
-    if not isinstance(field, AbstractBlockField) or field.hidden == 0:
+    visible, hidden = field.visible_size, field.hidden_size
+    if lift is not None:
+        checks.one_of(lift, LIFTS, "lift")
+    if visible is None or hidden == 0:
         if lift not in (None, "identity"):
             raise ValueError(
-                f"{type(field).__name__} has no hidden state for a {lift!r} lift to fill."
+                f"{type(field).__name__} has no hidden state for a {lift!r} lift to fill. Leave the "
+                "lift out, or give a module that maps an input to a state."
             )
         return IdentityLift()
+    name, image = lift or "affine", len(field.state.shape) > 1
+    if image and name == "mlp":
+        raise ValueError(
+            f"The states of {type(field).__name__} are images, which the 'mlp' lift is not for. Use "
+            "'affine', 'zero' or 'constant', or give a module that maps an input to a state."
+        )
+    affine = ChannelLift if image else AffineLift
     kinds = {
-        "affine": lambda: AffineLift(field.dim, field.hidden, key=key),
-        "zero": lambda: ZeroLift(field.hidden),
-        "constant": lambda: ConstantLift(field.hidden),
-        "mlp": lambda: MLPLift(field.dim, field.hidden, key=key),
+        "affine": lambda: affine(visible, hidden, key=key),
+        "zero": lambda: ZeroLift(hidden),
+        "constant": lambda: ConstantLift(hidden),
+        "mlp": lambda: MLPLift(visible, hidden, key=key),
         "identity": IdentityLift,
     }
-    return kinds[checks.one_of(lift or "affine", LIFTS, "lift")]()
+    return kinds[name]()

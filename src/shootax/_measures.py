@@ -63,7 +63,7 @@ def _cost(net: Net) -> Float[Array, ""]:
     known = all(map(checks.is_concrete, jax.tree.leaves(net)))
     if not known or not isinstance(control, Particles) or not control.maximiser.conserves:
         return cost
-    end = Quadrature.at(np.array([control.T]), np.ones(1)).moments
+    end = Quadrature.at(np.array([control.T]), np.ones(1)).points
     arrived = along(net.field, control, _is_finite, end, net.integrator)
     return jnp.where(arrived[0], cost, jnp.nan)
 
@@ -136,7 +136,7 @@ def complexity(
     if not _has_matrices(net):
         raise ValueError(f"The θ of {type(net.field).__name__} has no matrices, so no complexity.")
     rule = net.control.quadrature(net.integrator)
-    values = along(net.field, net.control, rate, rule.moments, net.integrator)
+    values = along(net.field, net.control, rate, rule.points, net.integrator)
     return jnp.sum(jnp.asarray(rule.weights, values.dtype) * values)
 
 
@@ -148,7 +148,7 @@ def hamiltonian_path(net: Net) -> tuple[np.ndarray, Float[Array, " times"]]:
             f"Only a net whose particles move has a Hamiltonian along its depth; this one has a "
             f"{type(control).__name__} control."
         )
-    moments = control.quadrature(net.integrator).moments
+    moments = control.quadrature(net.integrator).points
     energy = _Reduced(control.penalty)
     return moments.t, along(net.field, control, energy, moments, net.integrator)
 

@@ -12,7 +12,7 @@ from jaxtyping import Array, PRNGKeyArray, PyTree
 from shootax import _checks as checks
 from shootax._arrays import as_arrays
 from shootax._controls import AbstractControl, AbstractParticleControl, Particles
-from shootax._fields import AbstractBlockField, AbstractField
+from shootax._fields import AbstractField
 from shootax._fields.base import size
 from shootax._flow import flow
 from shootax._integrators import RK4, AbstractIntegrator
@@ -98,11 +98,14 @@ class Net(eqx.Module):
     def lifted(self, x: PyTree[Array]) -> PyTree[Array]:
         """The initial states for a batch of inputs."""
         x = jax.tree.map(_checked, as_arrays(x))
-        if isinstance(self.field, AbstractBlockField) and isinstance(self.lift, AbstractLift):
+        if self.field.as_blocks() is not None and isinstance(self.lift, AbstractLift):
+            inputs = self.lift.input_shape(self.field).shape[0]
             if isinstance(self.lift, LinearLift):
-                _check_inputs(x, self.lift.weight.shape[1], "the lift takes as many inputs")
+                _check_inputs(x, inputs, "the lift takes as many inputs")
+            elif inputs == self.field.visible_size:
+                _check_inputs(x, inputs, f"the field has dim={inputs}")
             else:
-                _check_inputs(x, self.field.dim, f"the field has dim={self.field.dim}")
+                _check_inputs(x, inputs, "the lift takes whole states")
         return jax.vmap(self.lift)(x)
 
     def work(self, rows: int) -> int:

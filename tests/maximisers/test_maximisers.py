@@ -156,7 +156,7 @@ def test_reverse_returns_to_the_start():
 def test_maximisers_refuse_what_they_cannot_solve():
     with pytest.raises(ValueError, match="not linear in θ"):
         sx.Particles(FIELD, ensemble(), maximiser=sx.maximisers.ClosedForm())
-    with pytest.raises(ValueError, match="Corners is for"):
+    with pytest.raises(ValueError, match="VertexSearch is for"):
         sx.Particles(FIELD, ensemble(), maximiser=sx.maximisers.VertexSearch())
     linear = sx.Affine(dim=2)
     drawn = sx.Ensemble.draw(linear, 3, key=jax.random.key(0))

@@ -9,7 +9,7 @@ one feature.
 import numpy as np
 from jaxtyping import Array, PyTree
 
-from shootax._fields import AbstractBlockField, AbstractField
+from shootax._fields import AbstractField
 from shootax._penalties import Quadratic, SPDMatrix
 
 
@@ -25,19 +25,21 @@ def least_error(
     **Arguments:**
 
     - `field`, `penalty`: what the particles are for; the bound is 0 where the field is not made of
-        blocks or a weight of the penalty is a matrix.
-    - `theta`: the given weights, with a leading axis of moments.
-    - `weights`: of these moments, in the error $Σ_i w_i R(θ_i - \\hat θ_i) / Σ_i w_i R(θ_i)$.
+        blocks or a strength of the penalty is a matrix.
+    - `theta`: the given weights, with a leading axis of times.
+    - `weights`: quadrature weights of these times, in the error
+        $Σ_i w_i R(θ_i - \\hat θ_i) / Σ_i w_i R(θ_i)$.
     - `particles`: their number $K$.
     """
-    matrices = any(isinstance(weight, SPDMatrix) for _, weight in penalty.weights)
-    if not isinstance(field, AbstractBlockField) or matrices:
+    matrices = any(isinstance(strength, SPDMatrix) for _, strength in penalty.strengths)
+    table = field.as_blocks()
+    if table is None or matrices:
         return 0.0
     scaled = {
-        name: np.sqrt(float(penalty.weight(name))) * np.asarray(value, np.float64)  # pyright: ignore
+        name: np.sqrt(float(penalty.strength(name))) * np.asarray(value, np.float64)  # pyright: ignore
         for name, value in theta.items()
     }
-    blocks = field.layout.blocks
+    blocks = table.layout.blocks
     total = sum(_energy(value, weights) for value in scaled.values())
     lost = []
     for side, axis in (("target", 2), ("feature", 1)):

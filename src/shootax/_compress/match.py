@@ -41,8 +41,8 @@ class Match(eqx.Module):
         kind = FrozenParticles if self.still else Particles
         return kind(self.field, ensemble, penalty=self.penalty, maximiser=ClosedForm(), T=self.T)
 
-    def weights(self) -> np.ndarray:
-        """Of each stage of each step, in the error."""
+    def quadrature_weights(self) -> np.ndarray:
+        """The weight of each stage of each step in the error."""
         one = np.asarray(self.integrator.weights) / self.integrator.steps
         return np.broadcast_to(one, (self.integrator.steps, len(one)))
 
@@ -73,8 +73,8 @@ class Match(eqx.Module):
         return self.errors(ensemble) if self.data is None else self.misfit(ensemble)
 
     def _size(self, theta: PyTree[Array]) -> Float[Array, ""]:
-        rates = jax.vmap(jax.vmap(self.penalty))(theta)
-        return jnp.sum(jnp.asarray(self.weights(), rates.dtype) * rates)
+        values = jax.vmap(jax.vmap(self.penalty))(theta)
+        return jnp.sum(jnp.asarray(self.quadrature_weights(), values.dtype) * values)
 
     def draw(self, particles: int, key: PRNGKeyArray) -> Ensemble:
         """Particles anywhere, with the momenta that come nearest to the first θ of the network."""

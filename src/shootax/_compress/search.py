@@ -15,7 +15,6 @@ from shootax._bake import bake
 from shootax._compress.bounds import least_error
 from shootax._compress.match import Match, fitted
 from shootax._controls import Stagewise
-from shootax._controls.base import default_penalty
 from shootax._ensemble import Ensemble
 from shootax._fields.base import size
 from shootax._fields.linearity import assert_linear
@@ -124,7 +123,7 @@ def _problem(net: Net, x: Any, match: str) -> Match:
         theta = bake(net, integrator=own).control.theta
     penalty: Any = net.control.penalty
     if not isinstance(penalty, Quadratic):
-        penalty = default_penalty(net.field)
+        penalty = net.field.default_penalty()
     first = jax.tree.map(lambda leaf: leaf[:1, :1], theta)
     same = jax.tree.map(lambda a, b: bool(np.all(np.asarray(a) == np.asarray(b))), theta, first)
     data = None
@@ -162,7 +161,9 @@ class _Search:
     def bound(self, particles: int) -> float:
         match = self.match
         theta = jax.tree.map(lambda leaf: leaf.reshape(-1, *leaf.shape[2:]), match.theta)
-        return least_error(match.field, match.penalty, theta, match.weights().ravel(), particles)
+        return least_error(
+            match.field, match.penalty, theta, match.quadrature_weights().ravel(), particles
+        )
 
     def automatic(self, tolerance: float) -> None:
         most = max(1, self._original_control() // (2 * size(self.match.field.state)))

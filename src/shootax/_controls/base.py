@@ -10,46 +10,48 @@ import numpy as np
 from jaxtyping import Array, Float, PRNGKeyArray, PyTree
 
 from shootax import _checks as checks
-from shootax._fields import (
-    RKHS,
-    AbstractBlockField,
-    AbstractConvField,
-    AbstractField,
-    check_field,
-)
+from shootax._fields import AbstractField
 from shootax._integrators import AbstractIntegrator
-from shootax._penalties import (
-    AbstractParticlePenalty,
-    AbstractPenalty,
-    Barron,
-    Penalty,
-    Quadratic,
-    RKHSNorm,
-)
+from shootax._penalties import AbstractParticlePenalty, AbstractPenalty, Penalty
 from shootax._systems import AbstractSystem, TimePoint
 
 
 class Quadrature(NamedTuple):
-    """The rule $∫_0^T g(θ(t))\\, dt ≈ Σ_i w_i\\, g(θ(t_i))$. `moments` holds arrays of all $t_i$."""
+    """The rule $∫_0^T g(θ(t))\\, dt ≈ Σ_i w_i\\, g(θ(t_i))$.
 
-    moments: TimePoint
+    `points` is one [`shootax.extend.TimePoint`][] that holds arrays of all $t_i$; `weights` are the
+    quadrature weights $w_i$.
+
+    !!! example
+
+        ```python
+        import numpy as np
+        from shootax.extend import Quadrature
+
+        midpoint = Quadrature.at(times=np.array([0.5]), weights=np.array([1.0]))
+        ```
+    """
+
+    points: TimePoint
     weights: np.ndarray
 
     @classmethod
     def at(cls, times: np.ndarray, weights: np.ndarray) -> "Quadrature":
+        """The rule with these times and quadrature weights."""
         nowhere = np.full(len(times), -1)
         return cls(TimePoint(times, times, nowhere, nowhere), weights)
 
 
 class AbstractControl(eqx.Module):
-    """A path of weights $θ(t)$, $0 ≤ t ≤ T$, with its penalty $R$."""
+    """A path of weights $θ(t)$, $0 ≤ t ≤ T$, with its penalty $R$: what Eq. EqVariationalFormulation
+    minimises over."""
 
     T: eqx.AbstractVar[float]
     penalty: eqx.AbstractVar[Penalty]
 
     @abc.abstractmethod
-    def system(self, field: AbstractField, rows: int) -> AbstractSystem:
-        """The equations of `rows` rows of data under this control."""
+    def system(self, field: AbstractField, batch: int) -> AbstractSystem:
+        """The equations of a batch of `batch` states under this control."""
 
     @abc.abstractmethod
     def quadrature(self, integrator: AbstractIntegrator) -> Quadrature:
@@ -57,32 +59,22 @@ class AbstractControl(eqx.Module):
 
     @abc.abstractmethod
     def cost(self, field: AbstractField, integrator: AbstractIntegrator) -> Float[Array, ""]:
-        """$∫_0^T R(θ(t))\\, dt$. The integrator matters only where θ(t) must be followed."""
-
-
-def default_penalty(field: AbstractField) -> AbstractPenalty:
-    """All weights 1, but 10 for `theta3`, as in the paper; for an RKHS its norm."""
-    if isinstance(field, RKHS):
-        return RKHSNorm(field.kernel)
-    ours = isinstance(field, AbstractBlockField | AbstractConvField)
-    names = field.theta if ours else ()
-    return Quadratic(theta3=10.0) if "theta3" in names else Quadratic()
+        """$∫_0^T R(θ(t))\\, dt$, the penalty of Eq. EqVariationalFormulation. The
+        integrator matters only where θ(t) must be followed."""
 
 
 def checked_penalty(field: AbstractField, penalty: Penalty | None) -> Penalty:
-    """The penalty asked for, if it fits the field; the default one if none is."""
-    if isinstance(field, RKHS) != isinstance(penalty, RKHSNorm) and penalty is not None:
-        raise ValueError(
-            f"{type(penalty).__name__} is no penalty for {type(field).__name__}: an RKHS field has "
-            "no weights θ to penalise, and its norm is a penalty of its own alone. Leave the penalty "
-            "out."
-        )
-    if not isinstance(field, RKHS):
-        check_field(field)
+    """The penalty asked for, if it fits the field; the field's default if none is."""
+    field.check_velocity()
     if penalty is None:
-        return default_penalty(field)
-    if isinstance(penalty, Quadratic | Barron):
-        penalty.check(field.theta)
+        return field.default_penalty()
+    checks.instance_of(
+        penalty,
+        AbstractPenalty | AbstractParticlePenalty,
+        "penalty",
+        "Give one, as in sx.Quadratic(), or leave it out for the default of the field.",
+    )
+    field.check_penalty(penalty)
     return penalty
 
 

@@ -15,18 +15,17 @@ from shootax._controls.base import (
     draw_theta,
 )
 from shootax._fields import AbstractField
-from shootax._fields.batch import pack
 from shootax._integrators import AbstractIntegrator
 from shootax._penalties import AbstractPenalty
 from shootax._systems import AbstractSystem, PathSystem, TimePoint
 
 
 class ConstantPath(eqx.Module):
-    """The same θ at every moment."""
+    """The same θ at every point."""
 
     theta: PyTree[Array]
 
-    def __call__(self, moment: TimePoint) -> PyTree[Array]:
+    def __call__(self, point: TimePoint) -> PyTree[Array]:
         return self.theta
 
 
@@ -36,14 +35,25 @@ class PiecewisePath(eqx.Module):
     thetas: PyTree[Array]
     T: float = eqx.field(static=True)
 
-    def __call__(self, moment: TimePoint) -> PyTree[Array]:
+    def __call__(self, point: TimePoint) -> PyTree[Array]:
         blocks = jax.tree.leaves(self.thetas)[0].shape[0]
-        block = jnp.clip(jnp.floor(moment.inside * blocks / self.T).astype(int), 0, blocks - 1)
+        block = jnp.clip(jnp.floor(point.inside * blocks / self.T).astype(int), 0, blocks - 1)
         return jax.tree.map(lambda leaf: leaf[block], self.thetas)
 
 
 class Static(AbstractControl):
-    """One free θ for all times. The paper's *static direct*: an (augmented) neural ODE."""
+    """One free θ for all times. The paper's *static direct*: an (augmented) neural ODE.
+
+    !!! example
+
+        ```python
+        import jax
+        import shootax as sx
+
+        field, key = sx.UpDown(dim=2, inflation=4), jax.random.key(0)
+        net = sx.Net(field, sx.Static(field, key=key), key=key)
+        ```
+    """
 
     theta: PyTree[Array]
     penalty: AbstractPenalty
@@ -68,8 +78,8 @@ class Static(AbstractControl):
         self.penalty = checked_weight_penalty(field, penalty)
         self.T = checked_horizon(T)
 
-    def system(self, field: AbstractField, rows: int) -> AbstractSystem:
-        return PathSystem(field, ConstantPath(pack(field, self.theta)))
+    def system(self, field: AbstractField, batch: int) -> AbstractSystem:
+        return PathSystem(field, ConstantPath(field.pack(self.theta)))
 
     def quadrature(self, integrator: AbstractIntegrator) -> Quadrature:
         return Quadrature.at(np.array([0.0]), np.array([self.T]))
@@ -79,7 +89,18 @@ class Static(AbstractControl):
 
 
 class Piecewise(AbstractControl):
-    """A free θ for each of $B$ equal blocks of time. The paper's *dynamic direct*."""
+    """A free θ for each of $B$ equal blocks of time. The paper's *dynamic direct*.
+
+    !!! example
+
+        ```python
+        import jax
+        import shootax as sx
+
+        field, key = sx.UpDown(dim=2, inflation=4), jax.random.key(0)
+        net = sx.Net(field, sx.Piecewise(field, blocks=3, key=key), key=key)
+        ```
+    """
 
     theta: PyTree[Array]
     penalty: AbstractPenalty
@@ -102,8 +123,8 @@ class Piecewise(AbstractControl):
         self.penalty = checked_weight_penalty(field, penalty)
         self.T = checked_horizon(T)
 
-    def system(self, field: AbstractField, rows: int) -> AbstractSystem:
-        packed = jax.vmap(lambda theta: pack(field, theta))(self.theta)
+    def system(self, field: AbstractField, batch: int) -> AbstractSystem:
+        packed = jax.vmap(lambda theta: field.pack(theta))(self.theta)
         jumps = tuple(self.T * b / self.blocks for b in range(1, self.blocks))
         return PathSystem(field, PiecewisePath(packed, self.T), jumps)
 

@@ -19,7 +19,6 @@ from shootax._controls.base import (
     gauss_legendre,
 )
 from shootax._fields import AbstractField
-from shootax._fields.batch import pack
 from shootax._integrators import AbstractIntegrator
 from shootax._penalties import AbstractPenalty, Quadratic
 from shootax._systems import AbstractSystem, PathSystem, TimePoint
@@ -31,8 +30,8 @@ class FunctionPath(eqx.Module):
     field: AbstractField
     function: Callable[[Any], PyTree[Array]]
 
-    def __call__(self, moment: TimePoint) -> PyTree[Array]:
-        return pack(self.field, self.function(moment.t))
+    def __call__(self, point: TimePoint) -> PyTree[Array]:
+        return self.field.pack(self.function(point.t))
 
 
 class FunctionControl(AbstractControl):
@@ -81,7 +80,7 @@ class FunctionControl(AbstractControl):
         self.T = checked_horizon(T)
         self.points = checks.positive_integer(points, "points")
 
-    def system(self, field: AbstractField, rows: int) -> AbstractSystem:
+    def system(self, field: AbstractField, batch: int) -> AbstractSystem:
         return PathSystem(field, FunctionPath(field, self.function))
 
     def quadrature(self, integrator: AbstractIntegrator) -> Quadrature:
@@ -89,7 +88,7 @@ class FunctionControl(AbstractControl):
 
     def cost(self, field: AbstractField, integrator: AbstractIntegrator) -> Float[Array, ""]:
         rule = gauss_legendre(self.T, self.points)
-        rates = jax.vmap(lambda t: self.penalty(self.function(t)))(_floats(rule.moments.t))
+        rates = jax.vmap(lambda t: self.penalty(self.function(t)))(_floats(rule.points.t))
         return jnp.sum(jnp.asarray(rule.weights, rates.dtype) * rates)
 
 
@@ -98,6 +97,16 @@ class Basis(AbstractControl):
 
     The basis is orthonormal, $\\tfrac1T ∫ φ_i φ_j\\, dt = δ_{ij}$, so a quadratic penalty is exact:
     $∫R\\, dt = T Σ_i R(c_i)$.
+
+    !!! example
+
+        ```python
+        import jax
+        import shootax as sx
+
+        field, key = sx.UpDown(dim=2, inflation=4), jax.random.key(0)
+        net = sx.Net(field, sx.Basis(field, "fourier", terms=3, key=key), key=key)
+        ```
     """
 
     coefficients: PyTree[Array]
@@ -139,7 +148,7 @@ class Basis(AbstractControl):
             lambda leaf: jnp.tensordot(values.astype(leaf.dtype), leaf, axes=1), self.coefficients
         )
 
-    def system(self, field: AbstractField, rows: int) -> AbstractSystem:
+    def system(self, field: AbstractField, batch: int) -> AbstractSystem:
         return PathSystem(field, FunctionPath(field, self))
 
     def quadrature(self, integrator: AbstractIntegrator) -> Quadrature:
@@ -149,7 +158,7 @@ class Basis(AbstractControl):
         if isinstance(self.penalty, Quadratic):
             return self.T * jnp.sum(jax.vmap(self.penalty)(self.coefficients))
         rule = self.quadrature(integrator)
-        rates = jax.vmap(lambda t: self.penalty(self(t)))(_floats(rule.moments.t))
+        rates = jax.vmap(lambda t: self.penalty(self(t)))(_floats(rule.points.t))
         return jnp.sum(jnp.asarray(rule.weights, rates.dtype) * rates)
 
 

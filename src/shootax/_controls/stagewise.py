@@ -8,7 +8,6 @@ from jaxtyping import Array, Float, PyTree
 
 from shootax._controls.base import AbstractControl, Quadrature
 from shootax._fields import AbstractField
-from shootax._fields.batch import pack
 from shootax._integrators import AbstractFixedStep, AbstractIntegrator
 from shootax._penalties import AbstractParticlePenalty, Penalty
 from shootax._systems import AbstractSystem, PathSystem, TimePoint
@@ -19,24 +18,42 @@ class StagewisePath(eqx.Module):
 
     thetas: PyTree[Array]
 
-    def __call__(self, moment: TimePoint) -> PyTree[Array]:
-        return jax.tree.map(lambda leaf: leaf[moment.step, moment.stage], self.thetas)
+    def __call__(self, point: TimePoint) -> PyTree[Array]:
+        return jax.tree.map(lambda leaf: leaf[point.step, point.stage], self.thetas)
 
 
 class Stagewise(AbstractControl):
     """A θ for each stage of each step of one fixed-step integrator; made by [`shootax.bake`][].
 
     It goes with that integrator alone, and reports states at grid points only.
+
+    **Arguments:**
+
+    - `theta`: the weights, with leading axes for steps and stages.
+    - `penalty`: that of the original control.
+    - `fractions`: where in a step each stage stands, from 0 to 1.
+    - `quadrature_weights`: the weight of each stage in integrals over a step.
+    - `T`: the final time.
+
+    !!! example
+
+        ```python
+        import jax
+        import shootax as sx
+
+        net = sx.Net(sx.Affine(dim=2), particles=3, key=jax.random.key(0))
+        print(type(sx.bake(net).control).__name__)  # Stagewise
+        ```
     """
 
     theta: PyTree[Array]
     penalty: Penalty
     fractions: tuple[float, ...] = eqx.field(static=True)
-    weights: tuple[float, ...] = eqx.field(static=True)
+    quadrature_weights: tuple[float, ...] = eqx.field(static=True)
     T: float = eqx.field(static=True)
 
-    def system(self, field: AbstractField, rows: int) -> AbstractSystem:
-        packed = jax.vmap(jax.vmap(lambda theta: pack(field, theta)))(self.theta)
+    def system(self, field: AbstractField, batch: int) -> AbstractSystem:
+        packed = jax.vmap(jax.vmap(lambda theta: field.pack(theta)))(self.theta)
         return PathSystem(field, StagewisePath(packed))
 
     def quadrature(self, integrator: AbstractIntegrator) -> Quadrature:
@@ -44,7 +61,9 @@ class Stagewise(AbstractControl):
         h = self.T / steps
         step, stage = (a.ravel() for a in np.mgrid[:steps, :stages])
         t = (step + np.asarray(self.fractions)[stage]) * h
-        return Quadrature(TimePoint(t, t, step, stage), h * np.asarray(self.weights)[stage])
+        return Quadrature(
+            TimePoint(t, t, step, stage), h * np.asarray(self.quadrature_weights)[stage]
+        )
 
     def cost(self, field: AbstractField, integrator: AbstractIntegrator) -> Float[Array, ""]:
         """$∫R\\, dt$ by the integrator's own rule."""
@@ -54,7 +73,11 @@ class Stagewise(AbstractControl):
                 "longer has. Ask the original model for its penalty."
             )
         rates = jax.vmap(jax.vmap(self.penalty))(self.theta)
-        return self.T / rates.shape[0] * jnp.sum(rates @ jnp.asarray(self.weights, rates.dtype))
+        return (
+            self.T
+            / rates.shape[0]
+            * jnp.sum(rates @ jnp.asarray(self.quadrature_weights, rates.dtype))
+        )
 
     def check(self, integrator: AbstractIntegrator) -> None:
         """Raises unless the weights are those of this integrator's stages."""

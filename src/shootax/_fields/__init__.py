@@ -2,6 +2,7 @@
 
 from shootax._fields.affine import Affine as Affine
 from shootax._fields.base import AbstractField as AbstractField
+from shootax._fields.base import HiddenLayer as HiddenLayer
 from shootax._fields.base import shape as shape
 from shootax._fields.block import AbstractBlockField as AbstractBlockField
 from shootax._fields.block import Block as Block
@@ -11,7 +12,7 @@ from shootax._fields.convolution import AbstractConvField as AbstractConvField
 from shootax._fields.convolution import ConvAffine as ConvAffine
 from shootax._fields.convolution import ConvUpDown as ConvUpDown
 from shootax._fields.function import FunctionField as FunctionField
-from shootax._fields.function import check_field as check_field
+from shootax._fields.grouped import ConvGrouped as ConvGrouped
 from shootax._fields.inference import InferredField as InferredField
 from shootax._fields.inference import infer_layout as infer_layout
 from shootax._fields.linearity import assert_linear as assert_linear

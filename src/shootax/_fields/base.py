@@ -1,12 +1,26 @@
-"""The right-hand side $f(z, θ)$ of a continuous-depth network."""
+"""The right-hand side $f(z, θ)$ of a continuous-depth network.
+
+Fields stand at the bottom of the library: penalties are written in terms of fields, maximisers in terms
+of both. Only the methods that choose a default penalty or maximiser look up, so they import it late.
+"""
 
 import abc
-from typing import TYPE_CHECKING, Any, cast
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, cast
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, PyTree
+
+from shootax._activations import Activation
+
+if TYPE_CHECKING:
+    from shootax._fields.block import AbstractBlockField
+    from shootax._maximisers import AbstractMaximiser
+    from shootax._penalties import AbstractPenalty, Penalty
+
+Linearity = Literal["linear", "affine", "nonlinear"]
 
 
 def shape(*size: int) -> jax.ShapeDtypeStruct:
@@ -14,11 +28,25 @@ def shape(*size: int) -> jax.ShapeDtypeStruct:
     return jax.ShapeDtypeStruct(size, jnp.float32)
 
 
-class AbstractField(eqx.Module):
-    """A vector field $\\dot z = f(z, θ)$.
+class HiddenLayer(NamedTuple):
+    """The structure of a field $θ_1 σ(θ_2 x + b_2) + b_1$ that treats its neurons one by one."""
 
-    A field says three things: the `state` and the `theta` it works on, as pytrees of shapes, and
-    `f` itself for *one* state. The equations of shooting follow from these by differentiation.
+    dim: int
+    width: int
+    activation: Activation
+    bias: bool
+
+
+class AbstractField(eqx.Module):
+    """A vector field $\\dot z = f(z, θ)$, the right-hand side of Eq. EqFlow.
+
+    A field of your own needs three things: the shapes of one `state` and of `theta`, as pytrees of
+    [`shootax.shape`][] (class attributes or properties), and `__call__`, which is `f` for *one* state.
+    The equations of shooting follow from these by differentiation.
+
+    Everything else is a question that the library asks a field, with an answer that is right for
+    any field. A field that knows more about its structure gives a better answer by overriding the
+    method: see [`shootax.extend.AbstractBlockField`][] and [`shootax.extend.AbstractConvField`][].
 
     !!! example
 
@@ -48,6 +76,133 @@ class AbstractField(eqx.Module):
     @abc.abstractmethod
     def __call__(self, z: PyTree[Array], theta: PyTree[Array]) -> PyTree[Array]:
         """$f(z, θ)$ for one state."""
+
+    # The state: what is visible, and which sizes are free.
+
+    @property
+    def visible_size(self) -> int | None:
+        """How many of the leading entries (channels) of the state are visible: data enter and leave
+        there, and a lift fills in the rest. `None` where the state is not divided."""
+        return None
+
+    @property
+    def hidden_size(self) -> int:
+        """How many entries (channels) of the state are hidden."""
+        return 0 if self.visible_size is None else self.state.shape[0] - self.visible_size
+
+    @property
+    def visible_state(self) -> PyTree[jax.ShapeDtypeStruct]:
+        """The shape of the visible part of one state."""
+        if self.visible_size is None:
+            return self.state
+        return shape(self.visible_size, *self.state.shape[1:])
+
+    @property
+    def free_axes(self) -> int:
+        """How many trailing axes of the data may differ in size from those of the particles."""
+        return 0
+
+    # Structure in θ.
+
+    @property
+    def known_linearity(self) -> Linearity | None:
+        """How `f` depends on θ, if the field knows; `None` lets [`shootax.linearity`][] try it out."""
+        return None
+
+    @property
+    def has_theta(self) -> bool:
+        """Whether there are weights θ at all. Without them the particles themselves are the field."""
+        return True
+
+    def as_blocks(self) -> "AbstractBlockField | None":
+        """The field as one made of blocks, with the same θ, if it is; otherwise a layout may still be
+        inferred ([`shootax.extend.infer_layout`][])."""
+        return None
+
+    def as_hidden_layer(self) -> HiddenLayer | None:
+        """The single hidden layer that the field is, if it is one."""
+        return None
+
+    # Many states at once.
+
+    def pack(self, theta: PyTree[Array]) -> PyTree[Array]:
+        """θ in the layout that `batch_velocity` takes. It is packed once for many evaluations."""
+        return theta
+
+    def unpack(self, packed: PyTree[Array]) -> PyTree[Array]:
+        """θ as `__call__` takes it; the inverse of `pack`."""
+        return packed
+
+    def batch_velocity(self, z: PyTree[Array], packed: PyTree[Array]) -> PyTree[Array]:
+        """$f(z_i, θ)$ for a batch of states, with θ packed."""
+        return jax.vmap(self, in_axes=(0, None))(z, packed)
+
+    def adjoint(self, q: PyTree[Array], p: PyTree[Array]) -> PyTree[Array]:
+        """$Σ_j L_{q_j}^⊤ p_j$, the gradient of $Σ_j ⟨p_j, f(q_j, θ)⟩$ in θ at θ = 0.
+
+        For a field $f(z, θ) = L_z θ$ linear in θ it determines θ* (Eq.
+        EqShootingLinearParameterQuadraticPenalization). A drift, i.e. a part of the field that is
+        free of θ, does not change it.
+        """
+        dtype = jnp.result_type(*jax.tree.leaves(q))
+        origin = jax.tree.map(lambda leaf: leaf.astype(dtype), zeros(self.theta))
+
+        def pairing(theta: PyTree[Array]) -> Array:
+            velocity = jax.vmap(self, in_axes=(0, None))(q, theta)
+            return jax.tree.reduce(jnp.add, jax.tree.map(lambda a, b: jnp.sum(a * b), p, velocity))
+
+        return jax.grad(pairing)(origin)
+
+    # Defaults and checks.
+
+    @property
+    def default_momentum(self) -> float:
+        """The standard deviation of initial momenta that suits the field."""
+        return 0.1
+
+    @property
+    def default_strengths(self) -> Mapping[str, float]:
+        """The entries of θ whose strength in the default penalty is not 1."""
+        return {}
+
+    def default_penalty(self) -> "AbstractPenalty":
+        """The penalty of a control for which none is given: quadratic."""
+        from shootax._penalties import Quadratic
+
+        return Quadratic(self.default_strengths)
+
+    def default_maximiser(self, penalty: "Penalty") -> "AbstractMaximiser":
+        """The best way to find θ* under a penalty."""
+        from shootax._maximisers import default_maximiser
+
+        return default_maximiser(self, penalty)
+
+    def check_penalty(self, penalty: "Penalty") -> None:
+        """Raises unless the penalty is one for the weights of this field."""
+        penalty.check(self.theta)
+
+    def check_velocity(self) -> None:
+        """Raises unless `f` returns a velocity of the same structure and shapes as the state."""
+        dtype = jnp.result_type(float)
+        z, theta = jax.tree.map(
+            lambda leaf: jax.ShapeDtypeStruct(leaf.shape, dtype), (self.state, self.theta)
+        )
+        velocity = jax.eval_shape(lambda z, theta: self(z, theta), z, theta)
+        want, got = jax.tree.flatten(self.state), jax.tree.flatten(velocity)
+        shapes = [[leaf.shape for leaf in leaves] for leaves, _ in (want, got)]
+        if want[1] == got[1] and shapes[0] == shapes[1]:
+            return
+        expected = jax.tree.map(lambda leaf: leaf.shape, self.state)
+        returned = jax.tree.map(lambda leaf: leaf.shape, velocity)
+        raise ValueError(
+            f"{self.describe()} must return a velocity shaped like its state: expected {expected}, "
+            f"got {returned}. f takes one state (no batch axis) and one θ; return one entry for each "
+            "entry of the state, in the same containers."
+        )
+
+    def describe(self) -> str:
+        """The name of the field in messages."""
+        return type(self).__name__
 
 
 def zeros(template: PyTree[jax.ShapeDtypeStruct], *leading: int) -> PyTree[Array]:

@@ -17,12 +17,28 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from shootax._activations import Activation, identity
-from shootax._fields.base import AbstractField, shape
+from shootax._fields.base import AbstractField, Linearity, shape
 
 
 @dataclasses.dataclass(frozen=True)
 class Feature:
-    """An elementwise function of a part of the state; without a part it is the constant one."""
+    """An elementwise function of a part of the state; without a part it is the constant one.
+
+    **Arguments:**
+
+    - `name`: of the feature.
+    - `part`: the part of the state that it is a function of, or `None`.
+    - `function`: an elementwise function.
+
+    !!! example
+
+        ```python
+        import jax.numpy as jnp
+        from shootax.extend import Feature
+
+        wave, constant = Feature("wave", "x", jnp.sin), Feature("one", None)
+        ```
+    """
 
     name: str
     part: str | None
@@ -31,7 +47,22 @@ class Feature:
 
 @dataclasses.dataclass(frozen=True)
 class Block:
-    """One entry of θ: it maps `feature` to the velocity of the part `target`."""
+    """One entry of θ: it maps `feature` to the velocity of the part `target`.
+
+    **Arguments:**
+
+    - `name`: of the entry of θ.
+    - `target`: the part of the state that it moves.
+    - `feature`: the feature that it acts on.
+
+    !!! example
+
+        ```python
+        from shootax.extend import Block
+
+        matrix, bias = Block("A", "x", "wave"), Block("b", "x", "one")
+        ```
+    """
 
     name: str
     target: str
@@ -40,9 +71,26 @@ class Block:
 
 @dataclasses.dataclass(frozen=True)
 class Layout:
-    """The table that describes a block field. The first part is where data enter.
+    """The table that describes a block field.
 
-    `damping` lists parts of the state that decay by themselves, at the given rates.
+    **Arguments:**
+
+    - `parts`: the sizes of the parts of the state, by name. The first one is where data enter.
+    - `features`, `blocks`: the features, and the entries of θ.
+    - `damping`: the parts that decay by themselves, each with its rate.
+
+    !!! example
+
+        ```python
+        from shootax.extend import Block, Feature, Layout
+
+        layout = Layout(
+            parts={"x": 2},
+            features=(Feature("x", "x"), Feature("one", None)),
+            blocks=(Block("A", "x", "x"), Block("b", "x", "one")),
+        )
+        print(layout.part_slices())
+        ```
     """
 
     parts: Mapping[str, int]
@@ -60,11 +108,11 @@ class Layout:
     def feature_size(self, feature: Feature) -> int:
         return 1 if feature.part is None else self.parts[feature.part]
 
-    def rows(self) -> dict[str, slice]:
+    def part_slices(self) -> dict[str, slice]:
         """Where each part stands in the state."""
-        return _slices({name: size for name, size in self.parts.items()})
+        return _slices(self.parts)
 
-    def columns(self) -> dict[str, slice]:
+    def feature_slices(self) -> dict[str, slice]:
         """Where each feature stands in φ."""
         return _slices({feature.name: self.feature_size(feature) for feature in self.features})
 
@@ -81,6 +129,28 @@ class AbstractBlockField(AbstractField):
     """A field given by a [`Layout`][shootax.extend.Layout]; subclasses supply only that.
 
     `dim` is the size of the first part of the state, the visible one: data enter and leave there.
+
+    !!! example
+
+        ```python
+        import equinox as eqx
+        import jax.numpy as jnp
+        import shootax as sx
+        from shootax.extend import Block, Feature, Layout
+
+        class Sine(sx.extend.AbstractBlockField):
+            dim: int = eqx.field(static=True)
+
+            @property
+            def layout(self):
+                return Layout(
+                    parts={"x": self.dim},
+                    features=(Feature("s", "x", jnp.sin), Feature("one", None)),
+                    blocks=(Block("A", "x", "s"), Block("b", "x", "one")),
+                )
+
+        print(sx.linearity(Sine(3)))  # linear
+        ```
     """
 
     dim: eqx.AbstractVar[int]
@@ -91,9 +161,15 @@ class AbstractBlockField(AbstractField):
         """Parts, features and blocks."""
 
     @property
-    def hidden(self) -> int:
-        """The size of the rest of the state, which a lift fills in."""
-        return self.layout.state_size - self.dim
+    def visible_size(self) -> int:
+        return self.dim
+
+    @property
+    def known_linearity(self) -> Linearity:
+        return "affine" if self.layout.damping else "linear"
+
+    def as_blocks(self) -> "AbstractBlockField":
+        return self
 
     @property
     def state(self) -> jax.ShapeDtypeStruct:
@@ -113,34 +189,34 @@ class AbstractBlockField(AbstractField):
     def __call__(
         self, z: Float[Array, " state"], theta: dict[str, Array]
     ) -> Float[Array, " state"]:
-        layout, rows = self.layout, self.layout.rows()
+        layout, places = self.layout, self.layout.part_slices()
         features = {feature.name: feature for feature in layout.features}
-        velocity = {part: jnp.zeros_like(z[rows[part]]) for part in layout.parts}
+        velocity = {part: jnp.zeros_like(z[places[part]]) for part in layout.parts}
         for block in layout.blocks:
             feature, weight = features[block.feature], theta[block.name]
             if feature.part is not None:
-                weight = weight @ feature.function(z[rows[feature.part]])
+                weight = weight @ feature.function(z[places[feature.part]])
             velocity[block.target] = velocity[block.target] + weight
         for part, decay in layout.damping:
-            velocity[part] = velocity[part] - decay * z[rows[part]]
+            velocity[part] = velocity[part] - decay * z[places[part]]
         return jnp.concatenate(list(velocity.values()))
 
     def damping_vector(self) -> Float[Array, " state"]:
         """The rate at which each entry of the state decays by itself."""
-        rows, rates = self.layout.rows(), np.zeros(self.layout.state_size)
+        places, rates = self.layout.part_slices(), np.zeros(self.layout.state_size)
         for part, decay in self.layout.damping:
-            rates[rows[part]] = decay
+            rates[places[part]] = decay
         return jnp.asarray(rates, jnp.result_type(float))
 
-    def features(self, z: Float[Array, "rows state"]) -> Float[Array, "rows features"]:
+    def features(self, z: Float[Array, "batch state"]) -> Float[Array, "batch features"]:
         """φ(z) for many states, all features side by side."""
-        layout, rows = self.layout, self.layout.rows()
+        layout, places = self.layout, self.layout.part_slices()
         columns = []
         for feature in layout.features:
             if feature.part is None:
                 columns.append(jnp.ones((z.shape[0], 1), z.dtype))
             else:
-                columns.append(feature.function(z[:, rows[feature.part]]))
+                columns.append(feature.function(z[:, places[feature.part]]))
         return jnp.concatenate(columns, axis=1)
 
     def pack(self, theta: dict[str, Array]) -> Float[Array, "state features"]:
@@ -160,10 +236,20 @@ class AbstractBlockField(AbstractField):
 
     def unpack(self, matrix: Float[Array, "state features"]) -> dict[str, Array]:
         """The blocks of a matrix Θ, by name."""
-        rows, columns, shapes = self.layout.rows(), self.layout.columns(), self.theta
+        parts, features = self.layout.part_slices(), self.layout.feature_slices()
+        shapes = self.theta
         return {
-            block.name: matrix[rows[block.target], columns[block.feature]].reshape(
+            block.name: matrix[parts[block.target], features[block.feature]].reshape(
                 shapes[block.name].shape
             )
             for block in self.layout.blocks
         }
+
+    def batch_velocity(
+        self, z: Float[Array, "batch state"], packed: Float[Array, "state features"]
+    ) -> Float[Array, "batch state"]:
+        """One product $φ(z) Θ^⊤$ for the whole batch."""
+        out = self.features(z) @ packed.T
+        if not self.layout.damping:
+            return out
+        return out - self.damping_vector()[None].astype(z.dtype) * z

@@ -8,6 +8,8 @@ product, and so is its derivative.
 
 import abc
 import itertools
+import math
+from collections.abc import Mapping
 
 import equinox as eqx
 import jax
@@ -17,7 +19,7 @@ from jaxtyping import Array
 from shootax import _checks as checks
 from shootax._activations import Activation
 from shootax._activations import activation as named_activation
-from shootax._fields.base import AbstractField, shape
+from shootax._fields.base import AbstractField, Linearity, shape
 from shootax._fields.block import Block, Feature, Layout
 
 
@@ -26,6 +28,26 @@ class AbstractConvField(AbstractField):
 
     `dim` is the number of visible channels, `size` the particles' extent in space, which may be
     smaller than that of the data, and `window` the extent of the filters.
+
+    !!! example
+
+        ```python
+        import equinox as eqx
+        import shootax as sx
+        from shootax.extend import Block, Feature, Layout
+
+        class Linear(sx.extend.AbstractConvField):
+            dim: int = eqx.field(static=True)
+            size: tuple[int, ...] = eqx.field(static=True)
+            window: int = eqx.field(static=True)
+
+            @property
+            def layout(self):
+                features, blocks = (Feature("x", "x"),), (Block("A", "x", "x"),)
+                return Layout(parts={"x": self.dim}, features=features, blocks=blocks)
+
+        print(Linear(2, (5, 5), 3).theta["A"].shape)  # (2, 2, 3, 3)
+        ```
     """
 
     dim: eqx.AbstractVar[int]
@@ -38,9 +60,21 @@ class AbstractConvField(AbstractField):
         """Parts, features and blocks; sizes are numbers of channels."""
 
     @property
-    def hidden(self) -> int:
-        """The number of hidden channels, which a lift fills in."""
-        return self.layout.state_size - self.dim
+    def visible_size(self) -> int:
+        return self.dim
+
+    @property
+    def free_axes(self) -> int:
+        return len(self.size)
+
+    @property
+    def known_linearity(self) -> Linearity:
+        return "linear"
+
+    @property
+    def default_momentum(self) -> float:
+        # θ* is a sum over all places.
+        return 0.1 / math.sqrt(math.prod(self.size))
 
     @property
     def state(self) -> jax.ShapeDtypeStruct:
@@ -58,21 +92,21 @@ class AbstractConvField(AbstractField):
         return out
 
     def __call__(self, z: Array, theta: dict[str, Array]) -> Array:
-        return jnp.tensordot(self.pack(theta), self.patches(z), axes=1)
+        return jnp.tensordot(self.filter_matrix(theta), self.patches(z), axes=1)
 
     def patches(self, z: Array) -> Array:
         """All features in all places of the window, `(features, *space)`, for one state."""
-        layout, rows, space = self.layout, self.layout.rows(), z.shape[1:]
+        layout, places, space = self.layout, self.layout.part_slices(), z.shape[1:]
         columns = []
         for feature in layout.features:
             if feature.part is None:
                 columns.append(jnp.ones((1, *space), z.dtype))
             else:
-                shifted = _shifts(feature.function(z[rows[feature.part]]), self.window)
+                shifted = shifts(feature.function(z[places[feature.part]]), self.window)
                 columns.append(shifted.reshape(-1, *space))
         return jnp.concatenate(columns)
 
-    def pack(self, theta: dict[str, Array]) -> Array:
+    def filter_matrix(self, theta: dict[str, Array]) -> Array:
         """θ as one matrix that acts on patches, zero where there is no block."""
         layout, widths = self.layout, self._widths()
         named = {(block.target, block.feature): theta[block.name] for block in layout.blocks}
@@ -87,17 +121,17 @@ class AbstractConvField(AbstractField):
             lines.append(jnp.concatenate(line, axis=1))
         return jnp.concatenate(lines)
 
-    def correlate(self, q: Array, p: Array) -> dict[str, Array]:
+    def adjoint(self, q: Array, p: Array) -> dict[str, Array]:
         """$Σ_j L_{q_j}^⊤ p_j$: momenta times patches, summed over particles and places."""
         phi = jax.vmap(self.patches)(q)
         flat_p, flat_phi = p.reshape(*p.shape[:2], -1), phi.reshape(*phi.shape[:2], -1)
         sums = jnp.einsum("kcs,kfs->cf", flat_p, flat_phi)
-        rows, shapes, widths = self.layout.rows(), self.theta, self._widths()
+        places, shapes, widths = self.layout.part_slices(), self.theta, self._widths()
         starts = dict(zip(widths, itertools.accumulate(widths.values(), initial=0), strict=False))
         theta = {}
         for block in self.layout.blocks:
             start = starts[block.feature]
-            entry = sums[rows[block.target], start : start + widths[block.feature]]
+            entry = sums[places[block.target], start : start + widths[block.feature]]
             theta[block.name] = entry.reshape(shapes[block.name].shape)
         return theta
 
@@ -107,7 +141,7 @@ class AbstractConvField(AbstractField):
         return {name: n if part is None else n * places for name, (part, n) in sizes.items()}
 
 
-def _shifts(image: Array, window: int) -> Array:
+def shifts(image: Array, window: int) -> Array:
     """`(channels, window**d, *space)`: the image moved to every place of the window."""
     reach, space = window // 2, image.shape[1:]
     padded = jnp.pad(image, [(0, 0), *[(reach, window - 1 - reach)] * len(space)])
@@ -169,7 +203,19 @@ class ConvAffine(AbstractConvField):
 
 class ConvUpDown(AbstractConvField):
     """The UpDown field with convolutions for matrices: $\\dot X = θ_1 * σ(V) + b_1$,
-    $\\dot V = θ_2 * X + b_2 + θ_3 * σ(V)$, where $V$ has `inflation` times the channels of $X$."""
+    $\\dot V = θ_2 * X + b_2 + θ_3 * σ(V)$, where $V$ has `inflation` times the channels of $X$.
+
+    !!! example
+
+        ```python
+        import jax
+        import shootax as sx
+
+        field = sx.ConvUpDown(channels=1, size=(6, 6), inflation=2)
+        net = sx.Net(field, particles=3, key=jax.random.key(0))
+        y = net(jax.numpy.ones((2, 1, 8, 8)))
+        ```
+    """
 
     dim: int = eqx.field(static=True)
     inflation: int = eqx.field(static=True)
@@ -193,6 +239,10 @@ class ConvUpDown(AbstractConvField):
         self.size = tuple(checks.positive_integer(n, "size") for n in size)
         self.window = checks.positive_integer(window, "window")
         self.activation = named_activation(activation)
+
+    @property
+    def default_strengths(self) -> Mapping[str, float]:
+        return {"theta3": 10.0}
 
     @property
     def layout(self) -> Layout:

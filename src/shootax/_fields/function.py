@@ -1,11 +1,10 @@
-"""A field from a plain function, and the check that any field is well formed."""
+"""A field from a plain function."""
 
 from collections.abc import Callable
 from typing import Any
 
 import equinox as eqx
 import jax
-import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, PyTree
 
@@ -18,8 +17,7 @@ class FunctionField(AbstractField):
     !!! example
 
         ```python
-        import jax.numpy as jnp
-        import shootax as sx
+                import shootax as sx
 
         def swirl(z, theta):
             return theta["turn"] * jnp.stack([-z[1], z[0]]) + theta["push"]
@@ -45,7 +43,7 @@ class FunctionField(AbstractField):
         self.function = function
         self._state = _template(state)
         self._theta = _template(theta)
-        check_field(self)
+        self.check_velocity()
 
     @property
     def state(self) -> PyTree[jax.ShapeDtypeStruct]:
@@ -60,31 +58,8 @@ class FunctionField(AbstractField):
     def __call__(self, z: PyTree[Array], theta: PyTree[Array]) -> PyTree[Array]:
         return self.function(z, theta)
 
-
-def check_field(field: AbstractField) -> None:
-    """Raises unless `f` returns a velocity of the same structure and shapes as the state."""
-    dtype = jnp.result_type(float)
-    z, theta = jax.tree.map(
-        lambda leaf: jax.ShapeDtypeStruct(leaf.shape, dtype), (field.state, field.theta)
-    )
-    velocity = jax.eval_shape(lambda z, theta: field(z, theta), z, theta)
-    want, got = jax.tree.flatten(field.state), jax.tree.flatten(velocity)
-    shapes = [[leaf.shape for leaf in leaves] for leaves, _ in (want, got)]
-    if want[1] == got[1] and shapes[0] == shapes[1]:
-        return
-    expected = jax.tree.map(lambda leaf: leaf.shape, field.state)
-    returned = jax.tree.map(lambda leaf: leaf.shape, velocity)
-    raise ValueError(
-        f"{_name(field)} must return a velocity shaped like its state: expected {expected}, got "
-        f"{returned}. f takes one state (no batch axis) and one θ; return one entry for each entry "
-        "of the state, in the same containers."
-    )
-
-
-def _name(field: AbstractField) -> str:
-    if isinstance(field, FunctionField):
-        return getattr(field.function, "__name__", "The function")
-    return type(field).__name__
+    def describe(self) -> str:
+        return getattr(self.function, "__name__", "The function")
 
 
 def _template(tree: PyTree[Any]) -> tuple[Any, Any]:

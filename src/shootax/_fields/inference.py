@@ -168,10 +168,10 @@ def _table(
             blocks.append(Block(f"block{len(blocks)}", part, feature))
             alone = whole and len(moved) * len(used) == 1
             origins.append(Source(blocks[-1].name, name, alone, term.scale))
-            rows = term.weights[slice(*(edge - target[0] for edge in parts[part]))]
+            entries = term.weights[slice(*(edge - target[0] for edge in parts[part]))]
             if source is not None and span is not None:
-                rows = rows[:, slice(*(edge - span[0] for edge in parts[source]))]
-            places.append(Placed(blocks[-1].name, term.leaf, rows, term.scale))
+                entries = entries[:, slice(*(edge - span[0] for edge in parts[source]))]
+            places.append(Placed(blocks[-1].name, term.leaf, entries, term.scale))
     require(len({(block.target, block.feature) for block in blocks}) == len(blocks))
     order = list(parts)
     varying = sorted(features.items(), key=lambda item: order.index(item[0][0]))

@@ -5,26 +5,22 @@ $L_z θ + g(z)$ with a drift $g$, and by an inner maximisation otherwise.
 """
 
 import logging
-from typing import Literal
 
 import numpy as np
 from jax.extend.core import ClosedJaxpr
 
-from shootax._fields.base import AbstractField, size
-from shootax._fields.block import AbstractBlockField
-from shootax._fields.convolution import AbstractConvField
+from shootax._fields.base import AbstractField, Linearity, size
 from shootax._fields.host import run
 from shootax._fields.probing import Sampler, draw, flat, samplers
 from shootax._fields.programs import traced
-
-Linearity = Literal["linear", "affine", "nonlinear"]
 
 logger = logging.getLogger("shootax")
 
 
 def linearity(field: AbstractField, *, tolerance: float = 1e-3) -> Linearity:
     """How $f(z, θ)$ depends on θ: `"linear"`, `"affine"` (linear and a drift that is free of θ) or
-    `"nonlinear"`, by comparing values at random points where they are finite.
+    `"nonlinear"`. A field that does not say so itself (`known_linearity`) is tried out, by comparing
+    values at random points where they are finite.
 
     A field with a velocity that is finite at none of these points counts as nonlinear, and the logger
     `"shootax"` says so.
@@ -37,10 +33,8 @@ def linearity(field: AbstractField, *, tolerance: float = 1e-3) -> Linearity:
         print(sx.linearity(sx.UpDown(dim=2)))  # linear
         ```
     """
-    if isinstance(field, AbstractBlockField):
-        return "affine" if field.layout.damping else "linear"
-    if isinstance(field, AbstractConvField):
-        return "linear"
+    if field.known_linearity is not None:
+        return field.known_linearity
     straight, drift = gaps(field)
     if straight <= tolerance and drift <= tolerance:
         return "linear"

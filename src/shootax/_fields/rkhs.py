@@ -1,6 +1,6 @@
 """Fields of a reproducing-kernel Hilbert space."""
 
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 import equinox as eqx
 import jax
@@ -9,6 +9,10 @@ from jaxtyping import Array, Float
 from shootax import _checks as checks
 from shootax._fields.base import AbstractField, shape
 from shootax._kernels import AbstractKernel, GaussianKernel
+
+if TYPE_CHECKING:
+    from shootax._maximisers import AbstractMaximiser
+    from shootax._penalties import AbstractPenalty, Penalty
 
 
 class RKHS(AbstractField):
@@ -33,9 +37,15 @@ class RKHS(AbstractField):
     kernel: AbstractKernel
 
     def __init__(self, dim: int, kernel: AbstractKernel = GaussianKernel()):
-        """**Arguments:** `dim`, the size of the state, and the `kernel`."""
+        """**Arguments:**
+
+        - `dim`: the size of the state.
+        - `kernel`: a kernel of `shootax.kernels`, or one of your own.
+        """
         self.dim = checks.positive_integer(dim, "dim")
-        self.kernel = kernel
+        self.kernel = checks.instance_of(
+            kernel, AbstractKernel, "kernel", "Give one, as in shootax.kernels.GaussianKernel(0.5)."
+        )
 
     @property
     def state(self) -> jax.ShapeDtypeStruct:
@@ -51,3 +61,29 @@ class RKHS(AbstractField):
 
     def __call__(self, z: Float[Array, " dim"], theta: dict[str, Array]) -> Float[Array, " dim"]:
         return jax.vmap(self.kernel, in_axes=(None, 0))(z, theta["q"]) @ theta["p"]
+
+    @property
+    def has_theta(self) -> bool:
+        return False
+
+    def default_penalty(self) -> "AbstractPenalty":
+        from shootax._penalties import RKHSNorm
+
+        return RKHSNorm(self.kernel)
+
+    def default_maximiser(self, penalty: "Penalty") -> "AbstractMaximiser":
+        from shootax._maximisers import Representer
+
+        return Representer()
+
+    def check_penalty(self, penalty: "Penalty") -> None:
+        from shootax._penalties import RKHSNorm
+
+        if not isinstance(penalty, RKHSNorm):
+            raise ValueError(
+                f"{type(penalty).__name__} is no penalty for RKHS, which has no weights θ to penalise: "
+                "its penalty is the norm of the space. Leave the penalty out."
+            )
+
+    def check_velocity(self) -> None:
+        """There is nothing to check: the velocity is that of the kernel."""

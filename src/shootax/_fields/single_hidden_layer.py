@@ -1,5 +1,7 @@
 """The single hidden layer, whose weights enter nonlinearly."""
 
+from typing import TYPE_CHECKING
+
 import equinox as eqx
 import jax
 from jaxtyping import Array, Float
@@ -7,7 +9,11 @@ from jaxtyping import Array, Float
 from shootax import _checks as checks
 from shootax._activations import Activation
 from shootax._activations import activation as named_activation
-from shootax._fields.base import AbstractField, shape
+from shootax._fields.base import AbstractField, HiddenLayer, Linearity, shape
+
+if TYPE_CHECKING:
+    from shootax._maximisers import AbstractMaximiser
+    from shootax._penalties import Penalty
 
 
 class SingleHiddenLayer(AbstractField):
@@ -66,3 +72,19 @@ class SingleHiddenLayer(AbstractField):
         inner = self.activation(theta["theta2"] @ z + theta["b2"])
         velocity = theta["theta1"] @ inner
         return velocity + theta["b1"] if self.bias else velocity
+
+    @property
+    def known_linearity(self) -> Linearity:
+        return "nonlinear"
+
+    def as_hidden_layer(self) -> HiddenLayer:
+        return HiddenLayer(self.dim, self.width, self.activation, self.bias)
+
+    def default_maximiser(self, penalty: "Penalty") -> "AbstractMaximiser":
+        """Neuron by neuron where the penalty allows it."""
+        from shootax._maximisers import Newton, PerNeuron, Unrolled, VertexSearch
+        from shootax._penalties import Barron
+
+        if isinstance(penalty, Barron):  # not smooth, so not for Newton's method
+            return VertexSearch() if VertexSearch.suits(self, penalty) else Unrolled()
+        return PerNeuron() if PerNeuron.suits(self, penalty) else Newton()

@@ -81,7 +81,7 @@ class Term:
 
 @dataclasses.dataclass(frozen=True)
 class Sums:
-    """A sum of terms, each with the row of it that stands in each place (-1: none)."""
+    """A sum of terms, each with the line of it that stands in each place (-1: none)."""
 
     terms: tuple[tuple[np.ndarray, Term], ...]
 

@@ -1,5 +1,7 @@
 """The UpDown field of the paper."""
 
+from collections.abc import Mapping
+
 import equinox as eqx
 
 from shootax import _checks as checks
@@ -49,6 +51,10 @@ class UpDown(AbstractBlockField):
         self.inflation = checks.positive_integer(inflation, "inflation")
         self.activation = named_activation(activation)
         self.theta3 = bool(theta3)
+
+    @property
+    def default_strengths(self) -> Mapping[str, float]:
+        return {"theta3": 10.0} if self.theta3 else {}
 
     @property
     def layout(self) -> Layout:

@@ -1,5 +1,7 @@
 """More fields linear in θ, each a short table."""
 
+from collections.abc import Mapping
+
 import equinox as eqx
 import jax.numpy as jnp
 
@@ -16,6 +18,15 @@ class GeneralUpDown(AbstractBlockField):
     \\dot v = θ_{vx} x + θ_{vs} σ(x) + θ_{vv} v + θ_{vu} σ(v) + b_v.$$
 
     [`shootax.UpDown`][] has three of them: $θ_{xu}$, $θ_{vx}$ and $θ_{vu}$.
+
+    !!! example
+
+        ```python
+        import shootax as sx
+
+        field = sx.GeneralUpDown(dim=2, inflation=4)
+        print(len(field.theta))  # 10
+        ```
     """
 
     dim: int = eqx.field(static=True)
@@ -50,6 +61,15 @@ class DampedUpDown(AbstractBlockField):
 
     The decay is free of θ, so the Hamiltonian is conserved but the penalty is not: it is integrated
     along the path.
+
+    !!! example
+
+        ```python
+        import shootax as sx
+
+        field = sx.DampedUpDown(dim=2, inflation=4, damping=0.5)
+        print(sx.linearity(field))  # affine
+        ```
     """
 
     dim: int = eqx.field(static=True)
@@ -72,6 +92,10 @@ class DampedUpDown(AbstractBlockField):
         self.activation = named_activation(activation)
 
     @property
+    def default_strengths(self) -> Mapping[str, float]:
+        return {"theta3": 10.0}
+
+    @property
     def layout(self) -> Layout:
         maps = ("theta1", "x", "s"), ("b1", "x", "one"), ("theta2", "v", "x"), ("b2", "v", "one")
         features = Feature("x", "x"), Feature("s", "v", self.activation), Feature("one", None)
@@ -84,9 +108,23 @@ class DampedUpDown(AbstractBlockField):
 
 
 class Periodic(AbstractBlockField):
-    """$f(x, θ) = A \\cos x + B \\sin x + b$: a field on the torus, of period $2π$ in every entry."""
+    """$f(x, θ) = A \\cos x + B \\sin x + b$: a field on the torus, of period $2π$ in every entry.
+
+    !!! example
+
+        ```python
+        import shootax as sx
+
+        field = sx.Periodic(dim=2)
+        print(field.theta["A"].shape)  # (2, 2)
+        ```
+    """
 
     dim: int = eqx.field(static=True)
+
+    def __init__(self, dim: int):
+        """**Arguments:** `dim`, the size of the state."""
+        self.dim = checks.positive_integer(dim, "dim")
 
     @property
     def layout(self) -> Layout:

@@ -120,7 +120,7 @@ class AbstractAdaptive(AbstractIntegrator):
         def one(row: PyTree[Array], times: Array) -> PyTree[Array]:
             saveat = diffrax.SaveAt(ts=times.astype(jnp.result_type(*jax.tree.leaves(row))))
             start = State(jax.tree.map(lambda leaf: leaf[None], row), None)
-            rows = self._states(each, start, T, saveat, reverse).rows
+            rows = self._states(each, start, T, saveat, reverse).z
             return jax.tree.map(lambda leaf: leaf[:, 0], rows)
 
         return jax.vmap(one)(z, save.times)

@@ -70,15 +70,15 @@ class SymplecticEuler(AbstractFixedStep):
         p = y.p
         if p is not None:
             p = fixed_point(_kick, (system, moment, step.h, y), p, self.max_iterations)
-        at = State(y.rows, p)
+        at = State(y.z, p)
         slope = system(moment, at)
-        new = State(jax.tree.map(lambda a, b: a + step.h * b, y.rows, slope.rows), p)
+        new = State(jax.tree.map(lambda a, b: a + step.h * b, y.z, slope.z), p)
         return new, [(moment, at)]
 
     def _back(self, system: AbstractSystem, step: Step, y: State):
         """From $(q_{k+1}, p_{k+1})$ to $(q_k, p_k)$; θ acts at the earlier end of the step."""
         moment = step.moment(1.0, 0)
-        rows = fixed_point(_drift, (system, moment, step.h, y), y.rows, self.max_iterations)
+        rows = fixed_point(_drift, (system, moment, step.h, y), y.z, self.max_iterations)
         at = State(rows, y.p)
         if y.p is None:
             return at, [(moment, at)]
@@ -88,11 +88,11 @@ class SymplecticEuler(AbstractFixedStep):
 
 def _drift(args: tuple[AbstractSystem, TimePoint, float, State], rows):
     system, moment, h, y = args
-    velocity = system(moment, State(rows, y.p)).rows
-    return jax.tree.map(lambda end, dz: end + h * dz, y.rows, velocity)
+    velocity = system(moment, State(rows, y.p)).z
+    return jax.tree.map(lambda end, dz: end + h * dz, y.z, velocity)
 
 
 def _kick(args: tuple[AbstractSystem, TimePoint, float, State], p):
     system, moment, h, y = args
-    force = system(moment, State(y.rows, p)).p
+    force = system(moment, State(y.z, p)).p
     return jax.tree.map(lambda start, dp: start + h * dp, y.p, force)

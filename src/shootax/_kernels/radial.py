@@ -9,7 +9,22 @@ from shootax._kernels.base import AbstractKernel
 
 
 class GaussianKernel(AbstractKernel):
-    """$\\exp(-|x - y|^2 / 2s^2)$, with the width $s$ as `scale`."""
+    """$\\exp(-|x - y|^2 / 2s^2)$.
+
+    **Arguments:**
+
+    - `scale`: the width $s$.
+
+    !!! example
+
+        ```python
+        import jax
+        import shootax as sx
+
+        field = sx.RKHS(dim=2, kernel=sx.kernels.GaussianKernel(scale=0.5))
+        net = sx.Net(field, particles=5, key=jax.random.key(0))
+        ```
+    """
 
     scale: float = eqx.field(static=True, default=1.0)
 
@@ -21,9 +36,23 @@ class GaussianKernel(AbstractKernel):
 
 
 class LaplaceKernel(AbstractKernel):
-    """$\\exp(-|x - y| / s)$, with the width $s$ as `scale`.
+    """$\\exp(-|x - y| / s)$.
 
     Its derivative where $x = y$, which does not exist, is taken as zero.
+
+    **Arguments:**
+
+    - `scale`: the width $s$.
+
+    !!! example
+
+        ```python
+        import jax
+        import shootax as sx
+
+        field = sx.RKHS(dim=2, kernel=sx.kernels.LaplaceKernel(scale=0.5))
+        net = sx.Net(field, particles=5, key=jax.random.key(0))
+        ```
     """
 
     scale: float = eqx.field(static=True, default=1.0)
@@ -40,7 +69,22 @@ class LaplaceKernel(AbstractKernel):
 
 
 class InverseMultiquadric(AbstractKernel):
-    """$(1 + |x - y|^2 / s^2)^{-1/2}$, with the width $s$ as `scale`."""
+    """$(1 + |x - y|^2 / s^2)^{-1/2}$.
+
+    **Arguments:**
+
+    - `scale`: the width $s$.
+
+    !!! example
+
+        ```python
+        import jax
+        import shootax as sx
+
+        field = sx.RKHS(dim=2, kernel=sx.kernels.InverseMultiquadric(scale=0.5))
+        net = sx.Net(field, particles=5, key=jax.random.key(0))
+        ```
+    """
 
     scale: float = eqx.field(static=True, default=1.0)
 

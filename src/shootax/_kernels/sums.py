@@ -8,7 +8,7 @@ from shootax._kernels.base import AbstractKernel
 
 
 class SumKernel(AbstractKernel):
-    """$Σ_i c_i k_i(x, y)$ with positive weights: several scales at once, for instance.
+    """$Σ_i c_i k_i(x, y)$ with positive factors: several scales at once, for instance.
 
     !!! example
 
@@ -25,7 +25,14 @@ class SumKernel(AbstractKernel):
     weights: tuple[float, ...] = eqx.field(static=True)
 
     def __init__(self, *kernels: AbstractKernel, weights: tuple[float, ...] | None = None):
-        """**Arguments:** the `kernels`, and their `weights`, by default all 1."""
+        """**Arguments:**
+
+        - `kernels`: one or more.
+        - `weights`: the factors $c_i$, by default all 1.
+        """
+        for kernel in kernels:
+            advice = "Give kernels one by one, as in SumKernel(GaussianKernel(), LaplaceKernel())."
+            checks.instance_of(kernel, AbstractKernel, "Each term of a SumKernel", advice)
         weights = (1.0,) * len(kernels) if weights is None else tuple(weights)
         if not kernels or len(weights) != len(kernels):
             raise ValueError(

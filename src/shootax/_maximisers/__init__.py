@@ -4,6 +4,7 @@ from shootax._maximisers.base import AbstractIterative as AbstractIterative
 from shootax._maximisers.base import AbstractMaximiser as AbstractMaximiser
 from shootax._maximisers.base import Maximum as Maximum
 from shootax._maximisers.choice import checked_maximiser as checked_maximiser
+from shootax._maximisers.choice import default_maximiser as default_maximiser
 from shootax._maximisers.closed_form import ClosedForm as ClosedForm
 from shootax._maximisers.linear_solve import LinearSolve as LinearSolve
 from shootax._maximisers.newton import Newton as Newton

@@ -9,6 +9,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, PyTree
 
 from shootax._fields import AbstractField
+from shootax._maximisers.requirements import require_theta
 from shootax._penalties import Penalty
 
 
@@ -60,6 +61,10 @@ class AbstractMaximiser(eqx.Module):
     ) -> Maximum:
         """The maximum, looked for from `guess` on. A training gradient goes through `theta`."""
 
+    def check(self, field: AbstractField, penalty: Penalty) -> None:
+        """Raises unless this maximiser can solve the problem."""
+        require_theta(self, field)
+
 
 class AbstractIterative(AbstractMaximiser):
     """A maximiser that needs a guess, and is the faster the better that is.
@@ -81,7 +86,7 @@ class AbstractIterative(AbstractMaximiser):
         reduced Hamiltonian, whose derivatives are not the partial ones of H."""
         return True
 
-    def follow(
+    def refine(
         self,
         field: AbstractField,
         penalty: Penalty,

@@ -1,9 +1,9 @@
-"""What the maximisers of a single hidden layer have in common: neurons as rows $u = (w, b)$."""
+"""What the maximisers of a single hidden layer have in common: neurons $u = (w, b)$, one to a line."""
 
 import jax.numpy as jnp
 from jaxtyping import Array, Float, PyTree
 
-from shootax._fields import SingleHiddenLayer
+from shootax._fields import HiddenLayer
 
 
 def incoming(theta: PyTree[Array]) -> Float[Array, "width dim_1"]:
@@ -12,10 +12,10 @@ def incoming(theta: PyTree[Array]) -> Float[Array, "width dim_1"]:
 
 
 def pulls(
-    field: SingleHiddenLayer, q: Array, p: Array, u: Float[Array, "width dim_1"]
+    layer: HiddenLayer, q: Array, p: Array, u: Float[Array, "width dim_1"]
 ) -> Float[Array, "width dim"]:
     """$g(w, b) = Σ_i p_i σ(⟨w, q_i⟩ + b)$ of each neuron."""
-    return field.activation(arguments(q, u)) @ p
+    return layer.activation(arguments(q, u)) @ p
 
 
 def arguments(q: Array, u: Float[Array, "width dim_1"]) -> Float[Array, "width K"]:

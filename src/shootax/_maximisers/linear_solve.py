@@ -10,7 +10,8 @@ from shootax._fields import AbstractBlockField, AbstractField
 from shootax._fields.base import zeros
 from shootax._hamiltonian import hamiltonian
 from shootax._maximisers.base import AbstractMaximiser, Maximum, precision
-from shootax._penalties import Penalty, Transport
+from shootax._maximisers.requirements import require_quadratic, require_theta
+from shootax._penalties import Penalty, Quadratic, Transport
 
 
 class LinearSolve(AbstractMaximiser):
@@ -20,8 +21,21 @@ class LinearSolve(AbstractMaximiser):
     equations fall apart into one least-squares problem for each part of the state, of the size of
     its features or of the number of particles, whichever is smaller.
 
-    **Arguments:** `drift`, whether the field has a part that is free of θ; `structured`, whether
-    block fields take the short way.
+    **Arguments:**
+
+    - `drift`: whether the field has a part that is free of θ.
+    - `structured`: whether to use the structure of block fields.
+
+    !!! example
+
+        ```python
+        import jax
+        import shootax as sx
+
+        field = sx.Affine(dim=2, activation="tanh")
+        control = sx.Particles.draw(field, 5, penalty=sx.Transport(),
+                                    maximiser=sx.maximisers.LinearSolve(), key=jax.random.key(0))
+        ```
     """
 
     drift: bool = eqx.field(static=True, default=False)
@@ -31,6 +45,10 @@ class LinearSolve(AbstractMaximiser):
     def conserves(self) -> bool:
         return not self.drift
 
+    def check(self, field: AbstractField, penalty: Penalty) -> None:
+        require_theta(self, field)
+        require_quadratic(self, field, penalty, (Quadratic, Transport), self.drift)
+
     def __call__(
         self,
         field: AbstractField,
@@ -39,11 +57,10 @@ class LinearSolve(AbstractMaximiser):
         p: PyTree[Array],
         guess: PyTree[Array] | None,
     ) -> Maximum:
-        theta = None
-        if isinstance(field, AbstractBlockField) and isinstance(penalty, Transport):
-            short = self.structured and not self.drift
-            theta = least_squares(field, penalty, q, p) if short else None
-        if theta is None:
+        blocks = field.as_blocks() if self.structured and not self.drift else None
+        if blocks is not None and isinstance(penalty, Transport):
+            theta = least_squares(blocks, penalty, q, p)
+        else:
             theta = _dense(field, penalty, q, p)
         return Maximum(theta, jnp.array(True), jnp.array(0.0), jnp.array(1))
 
@@ -70,7 +87,7 @@ def least_squares(
     $Θ_a^⊤ = (Φ^⊤Φ/K + λ)^{-1} Φ^⊤ p_a = Φ^⊤ (ΦΦ^⊤/K + λ)^{-1} p_a$.
     """
     layout, count = field.layout, q.shape[0]
-    places, columns, shapes = layout.rows(), layout.columns(), field.theta
+    places, columns, shapes = layout.part_slices(), layout.feature_slices(), field.theta
     phi = field.features(q)
     theta = {}
     for part, place in places.items():

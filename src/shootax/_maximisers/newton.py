@@ -29,6 +29,13 @@ class Newton(AbstractIterative):
     instead. An iteration costs one Hessian, of the size of θ squared: the choice for up to a few
     hundred weights. Where it does not converge the weights are NaN, never half a solution.
 
+    **Arguments:**
+
+    - `tolerance`: of $∂H/∂θ$, relative to the size of θ; by default what the number format
+        allows.
+    - `max_iterations`: of a warm-started solve; the first search may take three times as many.
+    - `spread`, `seed`: the weights that the first search starts from are $N(0, spread^2)$.
+
     !!! example
 
         ```python
@@ -48,13 +55,6 @@ class Newton(AbstractIterative):
     seed: int = eqx.field(static=True, default=0)
 
     def __check_init__(self):
-        """**Arguments:**
-
-        - `tolerance`: of $∂H/∂θ$, relative to the size of θ; by default what the number format
-            allows.
-        - `max_iterations`: of a warm-started solve; the first search may take three times as many.
-        - `spread`, `seed`: the weights that the first search starts from are $N(0, spread^2)$.
-        """
         checks.positive_integer(self.max_iterations, "max_iterations")
 
     def __call__(

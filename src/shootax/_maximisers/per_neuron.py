@@ -10,7 +10,7 @@ from jaxtyping import Array, Float, Int, PyTree
 
 from shootax import _checks as checks
 from shootax._activations import Activation
-from shootax._fields import AbstractField, SingleHiddenLayer
+from shootax._fields import AbstractField, HiddenLayer
 from shootax._maximisers.base import (
     AbstractIterative,
     Maximum,
@@ -20,6 +20,7 @@ from shootax._maximisers.base import (
     reachable,
 )
 from shootax._maximisers.hidden_layer import arguments, incoming, pulls, weights
+from shootax._maximisers.requirements import hidden_layer, require_theta
 from shootax._penalties import Penalty, Quadratic
 
 INNER = ("theta1", "theta2", "b2")
@@ -44,6 +45,15 @@ class PerNeuron(AbstractIterative):
     starts each neuron takes the highest of those that it arrives at, which makes H as large as it
     can be. As neurons do not act on each other, they then tend to be the same one.
 
+    **Arguments:**
+
+    - `tolerance`: of $∂φ/∂u$, relative to the size of $u$; by default what the number format
+        allows.
+    - `max_iterations`: of a warm-started solve; the first search may take three times as many.
+    - `spread`, `seed`: the weights that the first search starts from are $N(0, spread^2)$.
+    - `starts`: from how many such weights it starts; the cost of the search is in proportion,
+        that of the solves along the path remains the same.
+
     !!! example
 
         ```python
@@ -64,24 +74,24 @@ class PerNeuron(AbstractIterative):
     starts: int = eqx.field(static=True, default=1)
 
     def __check_init__(self):
-        """**Arguments:**
-
-        - `tolerance`: of $∂φ/∂u$, relative to the size of $u$; by default what the number format
-            allows.
-        - `max_iterations`: of a warm-started solve; the first search may take three times as many.
-        - `spread`, `seed`: the weights that the first search starts from are $N(0, spread^2)$.
-        - `starts`: from how many such weights it starts; the cost of the search is in proportion,
-            that of the solves along the path remains the same.
-        """
         checks.positive_integer(self.max_iterations, "max_iterations")
         checks.positive_integer(self.starts, "starts")
 
     @staticmethod
     def suits(field: AbstractField, penalty: Penalty) -> bool:
         """Whether neurons do not act on each other."""
-        if not isinstance(field, SingleHiddenLayer) or not isinstance(penalty, Quadratic):
+        if field.as_hidden_layer() is None or not isinstance(penalty, Quadratic):
             return False
-        return all(isinstance(penalty.weight(name), float) for name in INNER)
+        return all(isinstance(penalty.strength(name), float) for name in INNER)
+
+    def check(self, field: AbstractField, penalty: Penalty) -> None:
+        require_theta(self, field)
+        if not self.suits(field, penalty):
+            raise ValueError(
+                "PerNeuron is for SingleHiddenLayer with a quadratic penalty whose strengths of "
+                f"theta1, theta2 and b2 are numbers, got {type(field).__name__} with "
+                f"{type(penalty).__name__}. Use Newton()."
+            )
 
     def __call__(
         self,
@@ -156,9 +166,9 @@ def _different(heights: Float[Array, " n"]) -> Int[Array, ""]:
 
 
 class Hill(NamedTuple):
-    """$φ$ of all neurons, with rows $u = (w, b)$."""
+    """$φ$ of all neurons $u = (w, b)$, one to a line."""
 
-    field: SingleHiddenLayer
+    layer: HiddenLayer
     penalty: Quadratic
     q: Float[Array, "K dim"]
     p: Float[Array, "K dim"]
@@ -172,15 +182,15 @@ class Hill(NamedTuple):
 
     def pull(self, u: Float[Array, "width dim_1"]) -> Float[Array, "width dim"]:
         """$g(u)$."""
-        return pulls(self.field, self.q, self.p, u)
+        return pulls(self.layer, self.q, self.p, u)
 
     def slope(self, u: Float[Array, "width dim_1"]) -> Float[Array, "width dim_1"]:
-        value, first = _derivatives(self.field.activation, arguments(self.q, u), 1)
+        value, first = _derivatives(self.layer.activation, arguments(self.q, u), 1)
         share = (value @ self.p) @ self.p.T  # ⟨g, p_i⟩
         return (share * first) @ self.extended() / self.outgoing - self.costs[None] * u
 
     def curvature(self, u: Float[Array, "width dim_1"]) -> Float[Array, "width dim_1 dim_1"]:
-        value, first, second = _derivatives(self.field.activation, arguments(self.q, u), 2)
+        value, first, second = _derivatives(self.layer.activation, arguments(self.q, u), 2)
         share = (value @ self.p) @ self.p.T
         q = self.extended()
         jacobian = jnp.einsum("wi,id,ie->wde", first, self.p, q)
@@ -195,7 +205,7 @@ class Hill(NamedTuple):
     def weights(self, u: Float[Array, "width dim_1"]) -> dict[str, Array]:
         """θ with the best outgoing weights."""
         theta = weights(self.pull(u) / self.outgoing, u)
-        if not self.field.bias:
+        if not self.layer.bias:
             return theta
         total = {"b1": jnp.sum(self.p, axis=0)}
         return {**theta, **self.penalty.solve(total)}
@@ -242,12 +252,12 @@ def climb(
 
 
 def _hill(field: AbstractField, penalty: Penalty, q: Array, p: Array) -> Hill:
-    assert isinstance(field, SingleHiddenLayer)
     assert isinstance(penalty, Quadratic)
-    outgoing, weight, bias = (penalty.weight(name) for name in INNER)
+    layer = hidden_layer(field)
+    outgoing, weight, bias = (penalty.strength(name) for name in INNER)
     assert isinstance(outgoing, float)
-    costs = jnp.asarray([weight] * field.dim + [bias], q.dtype)
-    return Hill(field, penalty, q, p, outgoing, costs)
+    costs = jnp.asarray([weight] * layer.dim + [bias], q.dtype)
+    return Hill(layer, penalty, q, p, outgoing, costs)
 
 
 def _derivatives(activation: Activation, s: Array, order: int) -> tuple[Array, ...]:

@@ -28,6 +28,22 @@ class QuasiNewton(AbstractIterative):
     No matrix of the size of θ squared is ever built: the choice for many weights, where
     [`shootax.maximisers.Newton`][] is too expensive. Its default tolerance is looser, because it
     compares values of H.
+
+    **Arguments:**
+
+    - `tolerance`, `max_iterations`, `spread`, `seed`: as in [`shootax.maximisers.Newton`][].
+
+    !!! example
+
+        ```python
+        import jax
+        import shootax as sx
+
+        field = sx.SingleHiddenLayer(dim=2, width=4)
+        maximiser = sx.maximisers.QuasiNewton()
+        control = sx.Particles.draw(field, 5, momentum=1.0, maximiser=maximiser,
+                                    key=jax.random.key(0))
+        ```
     """
 
     tolerance: float | None = eqx.field(static=True, default=None)
@@ -36,7 +52,6 @@ class QuasiNewton(AbstractIterative):
     seed: int = eqx.field(static=True, default=0)
 
     def __check_init__(self):
-        """**Arguments:** as in [`shootax.maximisers.Newton`][]."""
         checks.positive_integer(self.max_iterations, "max_iterations")
 
     def __call__(

@@ -9,11 +9,31 @@ from shootax._penalties import Penalty
 
 
 class Representer(AbstractMaximiser):
-    """The particles themselves: $f^*(x) = Σ_j k(x, q_j)\\, p_j$ maximises H over the whole space."""
+    """The particles themselves: $f^*(x) = Σ_j k(x, q_j)\\, p_j$ maximises H over the whole space.
+
+    The only maximiser of [`shootax.RKHS`][], and its default.
+
+    !!! example
+
+        ```python
+        import jax
+        import shootax as sx
+
+        control = sx.Particles.draw(sx.RKHS(dim=2), 5, key=jax.random.key(0))
+        print(type(control.maximiser).__name__)  # Representer
+        ```
+    """
 
     @property
     def conserves(self) -> bool:
         return True
+
+    def check(self, field: AbstractField, penalty: Penalty) -> None:
+        if field.has_theta:
+            raise ValueError(
+                f"Representer does not go with {type(field).__name__}, which has weights θ: it is for "
+                "RKHS fields alone. Leave the maximiser out."
+            )
 
     def __call__(
         self,

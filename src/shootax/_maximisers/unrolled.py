@@ -27,6 +27,14 @@ class Unrolled(AbstractIterative):
     It is that of the true θ* only as far as the steps converge, and nothing makes them: look at the
     result of [`shootax.maximisers.maximise`][].
 
+    **Arguments:**
+
+    - `steps`, `rate`: number and size of the ascent steps.
+    - `warmup`: steps of the first search, at $t = 0$, which start from weights
+        $N(0, spread^2)$ drawn with `seed`.
+    - `spread`, `seed`: see `warmup`.
+    - `tolerance`: of $∂H/∂θ$, up to which the result is called converged.
+
     !!! example
 
         ```python
@@ -48,13 +56,6 @@ class Unrolled(AbstractIterative):
     seed: int = eqx.field(static=True, default=0)
 
     def __check_init__(self):
-        """**Arguments:**
-
-        - `steps`, `rate`: number and size of the ascent steps.
-        - `warmup`: steps of the first search, at $t = 0$, which start from weights
-            $N(0, spread^2)$ drawn with `seed`.
-        - `tolerance`: of $∂H/∂θ$, up to which the result is called converged.
-        """
         checks.positive_integer(self.steps, "steps")
         checks.positive_integer(self.warmup, "warmup")
         checks.positive_number(self.rate, "rate")

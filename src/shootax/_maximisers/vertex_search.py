@@ -9,22 +9,41 @@ from jaxtyping import Array, Float, Int, PyTree
 
 from shootax import _checks as checks
 from shootax._activations import relu
-from shootax._fields import AbstractField, SingleHiddenLayer
+from shootax._fields import AbstractField, HiddenLayer
 from shootax._maximisers.base import AbstractIterative, Maximum, precision
 from shootax._maximisers.hidden_layer import arguments, incoming, pulls, weights
+from shootax._maximisers.requirements import hidden_layer, require_theta
 from shootax._penalties import Barron, Penalty
 
 
 class VertexSearch(AbstractIterative):
-    """Rescaling a neuron changes nothing, so each has its place on the sphere $\\|w\\|_1 + |b| = 1$.
+    """Moves every neuron from vertex to vertex, for ReLU and the [`shootax.Barron`][] penalty.
 
+    Rescaling a neuron changes nothing, so each has its place on the sphere $\\|w\\|_1 + |b| = 1$.
     With $g(w, b) = Σ_i p_i\\, σ(⟨w, q_i⟩ + b)$ the best outgoing weights of a neuron are $d'g$, and
     they contribute $\\tfrac{d'}2 |g|^2$ to H. What is left is to maximise $|g(w, b)|$ over the
-    sphere, for each neuron by itself. The kinks $⟨w, q_i⟩ + b = 0$ and the edges of the sphere cut it
-    into pieces on which $|g|$ is convex, so that a maximum is at a corner, where $d$ of these planes
-    meet. The first search climbs by projected sub-gradients to the neighbourhood of one. From there,
-    and from the last θ* later, a neuron moves along edges to the highest neighbouring corner until
-    there is no higher one. Corners move with the particles, and so do the derivatives.
+    sphere, for each neuron by itself. The kinks $⟨w, q_i⟩ + b = 0$ and the edges of the sphere cut
+    it into pieces on which $|g|$ is convex, so that a maximum is at a corner, where $d$ of these
+    planes meet. The first search climbs by projected sub-gradients to the neighbourhood of one.
+    From there, and from the last θ* later, a neuron moves along edges to the highest neighbouring
+    corner until there is no higher one. Corners move with the particles, and so do the derivatives.
+
+    **Arguments:**
+
+    - `pivots`: how many corners a neuron may go on in one solve.
+    - `warmup`, `rate`: number and first size of the sub-gradient steps of the first search, from
+        directions drawn with `spread` and `seed`; the $k$-th has size $rate/\\sqrt{k}$.
+
+    !!! example
+
+        ```python
+        import jax
+        import shootax as sx
+
+        field = sx.SingleHiddenLayer(dim=2, width=4, activation="relu")
+        control = sx.Particles.draw(field, 5, penalty=sx.Barron(), key=jax.random.key(0))
+        print(type(control.maximiser).__name__)  # VertexSearch
+        ```
     """
 
     pivots: int = eqx.field(static=True, default=3)
@@ -34,12 +53,6 @@ class VertexSearch(AbstractIterative):
     seed: int = eqx.field(static=True, default=0)
 
     def __check_init__(self):
-        """**Arguments:**
-
-        - `pivots`: how many corners a neuron may go on in one solve.
-        - `warmup`, `rate`: number and first size of the sub-gradient steps of the first search, from
-            directions drawn with `seed`; the $k$-th has size $rate/\\sqrt{k}$.
-        """
         checks.positive_integer(self.pivots, "pivots")
         checks.positive_integer(self.warmup, "warmup")
         checks.positive_number(self.rate, "rate")
@@ -51,8 +64,16 @@ class VertexSearch(AbstractIterative):
     @staticmethod
     def suits(field: AbstractField, penalty: Penalty) -> bool:
         """Whether this is the problem that it solves."""
-        layer = isinstance(field, SingleHiddenLayer) and field.activation is relu
-        return layer and isinstance(penalty, Barron)
+        layer = field.as_hidden_layer()
+        return layer is not None and layer.activation is relu and isinstance(penalty, Barron)
+
+    def check(self, field: AbstractField, penalty: Penalty) -> None:
+        require_theta(self, field)
+        if not self.suits(field, penalty):
+            raise ValueError(
+                "VertexSearch is for SingleHiddenLayer with ReLU and the Barron penalty, got "
+                f"{type(field).__name__} with {type(penalty).__name__}. Use Newton() or Unrolled()."
+            )
 
     def __call__(
         self,
@@ -62,14 +83,13 @@ class VertexSearch(AbstractIterative):
         p: PyTree[Array],
         guess: PyTree[Array] | None,
     ) -> Maximum:
-        assert isinstance(field, SingleHiddenLayer)
         assert isinstance(penalty, Barron)
         assert guess is not None
         corner, gain = _ascend(q, p, incoming(guess), self.pivots)
-        theta = _weights(field, penalty, q, p, corner)
+        theta = _weights(hidden_layer(field), penalty, q, p, corner)
         return Maximum(theta, gain <= 0, gain, jnp.array(self.pivots))
 
-    def follow(
+    def refine(
         self,
         field: AbstractField,
         penalty: Penalty,
@@ -77,23 +97,21 @@ class VertexSearch(AbstractIterative):
         p: PyTree[Array],
         theta: PyTree[Array],
     ) -> PyTree[Array]:
-        assert isinstance(field, SingleHiddenLayer)
         assert isinstance(penalty, Barron)
         held = jax.lax.stop_gradient((_planes(q), incoming(theta)))
         corner = jax.vmap(_nearest, in_axes=(None, 0))(*held)
-        return _weights(field, penalty, q, p, corner)
+        return _weights(hidden_layer(field), penalty, q, p, corner)
 
     def search(
         self, field: AbstractField, penalty: Penalty, q: PyTree[Array], p: PyTree[Array]
     ) -> PyTree[Array]:
-        assert isinstance(field, SingleHiddenLayer)
         assert isinstance(penalty, Barron)
         start = on_sphere(incoming(self.draw(field, precision(q))))
         # A neuron that no particle excites would never move; its opposite is excited by all.
         opposite = heights(q, p, -start) > heights(q, p, start)
         climbed = self._climb(q, p, jnp.where(opposite[:, None], -start, start))
         corner, _ = _ascend(q, p, climbed, 8 * self.pivots)
-        return _weights(field, penalty, q, p, corner)
+        return _weights(hidden_layer(field), penalty, q, p, corner)
 
     def _climb(self, q: Array, p: Array, start: Array) -> Array:
         def height(u: Array) -> Array:
@@ -174,7 +192,7 @@ def _ascend(q: Array, p: Array, u: Array, pivots: int) -> tuple[Corner, Array]:
 
 
 def _take(table: Array, index: Array) -> Array:
-    return jax.vmap(lambda rows, i: rows[i])(table, index)
+    return jax.vmap(lambda lines, i: lines[i])(table, index)
 
 
 def _neighbours(planes: Array, corner: Corner) -> Corner:
@@ -206,7 +224,7 @@ def heights(q: Array, p: Array, u: Float[Array, "width dim_1"]) -> Float[Array, 
 
 
 def project(directions: Float[Array, "width dim_1"]) -> Float[Array, "width dim_1"]:
-    """The nearest point of the ball $\\|u\\|_1 ≤ 1$ for each row: a soft threshold."""
+    """The nearest point of the ball $\\|u\\|_1 ≤ 1$ for each line: a soft threshold."""
     sizes = jnp.abs(directions)
     ordered = jnp.flip(jnp.sort(sizes, axis=1), axis=1)
     excess = jnp.cumsum(ordered, axis=1) - 1
@@ -217,13 +235,13 @@ def project(directions: Float[Array, "width dim_1"]) -> Float[Array, "width dim_
 
 
 def on_sphere(directions: Float[Array, "*width dim_1"]) -> Float[Array, "*width dim_1"]:
-    """Each row scaled to $\\|u\\|_1 = 1$."""
+    """Each line scaled to $\\|u\\|_1 = 1$."""
     return directions / (jnp.sum(jnp.abs(directions), axis=-1, keepdims=True) + 1e-30)
 
 
 def _weights(
-    field: SingleHiddenLayer, penalty: Barron, q: Array, p: Array, corner: Corner
+    layer: HiddenLayer, penalty: Barron, q: Array, p: Array, corner: Corner
 ) -> dict[str, Array]:
     directions = _place(_planes(q), corner)
-    theta = weights(field.width * pulls(field, q, p, directions), directions)
-    return {**theta, "b1": jnp.sum(p, axis=0) / penalty.bias} if field.bias else theta
+    theta = weights(layer.width * pulls(layer, q, p, directions), directions)
+    return {**theta, "b1": jnp.sum(p, axis=0) / penalty.bias} if layer.bias else theta

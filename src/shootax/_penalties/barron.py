@@ -28,11 +28,11 @@ class Barron(AbstractPenalty):
         ```
     """
 
-    bias: float = eqx.field(static=True, default=1.0)
+    bias: float = eqx.field(static=True)
 
-    def __check_init__(self):
-        """**Arguments:** `bias`, the weight $w$ of the outer bias $b_1$."""
-        checks.positive_number(self.bias, "bias")
+    def __init__(self, bias: float = 1.0):
+        """**Arguments:** `bias`, the strength $w$ of the penalty on the outer bias $b_1$."""
+        self.bias = checks.positive_number(bias, "bias")
 
     def __call__(self, theta: dict[str, Array]) -> Float[Array, ""]:
         outer = jnp.sum(theta["theta1"] ** 2, axis=0)

@@ -1,8 +1,9 @@
-"""What the weights cost."""
+"""Penalties on the weights."""
 
 import abc
 
 import equinox as eqx
+import jax
 from jaxtyping import Array, Float, PyTree
 
 from shootax._fields.base import AbstractField
@@ -27,11 +28,27 @@ class AbstractPenalty(eqx.Module):
     def __call__(self, theta: PyTree[Array]) -> Float[Array, ""]:
         """$R(θ)$."""
 
+    def check(self, theta: PyTree[jax.ShapeDtypeStruct]) -> None:
+        """Raises unless this is a penalty for weights of these shapes."""
+
 
 class AbstractParticlePenalty(eqx.Module):
     """A penalty $R(θ, q)$ that depends on the positions of the particles as well.
 
     Its derivative in $q$ acts on the momenta: $\\dot p = -∂_q Σ_j ⟨p_j, f(q_j, θ)⟩ + ∂_q R$.
+
+    !!! example
+
+        ```python
+        import jax
+        import jax.numpy as jnp
+        import shootax as sx
+
+        class Kinetic(sx.extend.AbstractParticlePenalty):
+            def __call__(self, theta, field, q):
+                velocity = jax.vmap(field, in_axes=(0, None))(q, theta)
+                return (jnp.sum(velocity**2) + sum(jnp.sum(w**2) for w in theta.values())) / 2
+        ```
     """
 
     @abc.abstractmethod
@@ -40,14 +57,18 @@ class AbstractParticlePenalty(eqx.Module):
     ) -> Float[Array, ""]:
         """$R(θ, q)$."""
 
+    def check(self, theta: PyTree[jax.ShapeDtypeStruct]) -> None:
+        """Raises unless this is a penalty for weights of these shapes."""
+
 
 Penalty = AbstractPenalty | AbstractParticlePenalty
 
 
-def rate(
+def penalty_at(
     penalty: Penalty, field: AbstractField, q: PyTree[Array], theta: PyTree[Array]
 ) -> Float[Array, ""]:
-    """What the weights cost at one time, whichever kind of penalty it is."""
+    """$R$ at one time, whichever kind of penalty it is (the integrand of
+    Eq. EqVariationalFormulation)."""
     if isinstance(penalty, AbstractParticlePenalty):
         return penalty(theta, field, q)
     return penalty(theta)

@@ -15,17 +15,33 @@ from shootax._penalties.base import AbstractPenalty
 
 
 class SPDMatrix:
-    """A constant symmetric positive definite matrix and its inverse. Hashed by its values."""
+    """A constant symmetric positive definite matrix and its inverse. Hashed by its values.
+
+    !!! example
+
+        ```python
+        import numpy as np
+        import shootax as sx
+
+        matrix = sx.extend.SPDMatrix(np.diag([1.0, 2.0]))
+        penalty = sx.Quadratic(A=matrix)  # an array does as well
+        ```
+    """
 
     def __init__(self, values: Any, name: str = "matrix"):
+        """**Arguments:**
+
+        - `values`: the matrix.
+        - `name`: how messages call it.
+        """
         matrix = np.asarray(values, dtype=np.float64)
         if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
-            raise ValueError(f"The weight of {name} must be a number or a square matrix, got shape "
+            raise ValueError(f"The strength of {name} must be a number or a square matrix, got shape "
                              f"{matrix.shape}.")  # fmt: skip
-        checks.finite(matrix, f"The weight matrix of {name}")
+        checks.finite(matrix, f"The strength matrix of {name}")
         if not np.allclose(matrix, matrix.T, rtol=1e-6, atol=1e-8 * np.abs(matrix).max()):
             raise ValueError(
-                f"The weight matrix of {name} must be symmetric, got entries that differ from their "
+                f"The strength matrix of {name} must be symmetric, got entries that differ from their "
                 f"mirror image by up to {np.abs(matrix - matrix.T).max():.3g}. Use (M + M.T) / 2."
             )
         lowest, *_, highest = (
@@ -33,7 +49,7 @@ class SPDMatrix:
         )
         if lowest <= 1e-14 * highest:
             raise ValueError(
-                f"The weight matrix of {name} must be positive definite, got smallest eigenvalue "
+                f"The strength matrix of {name} must be positive definite, got smallest eigenvalue "
                 f"{lowest:.3g}. Add a multiple of the identity to it."
             )
         self.values = (matrix + matrix.T) / 2
@@ -50,7 +66,7 @@ class SPDMatrix:
         return f"SPDMatrix({self.values.shape[0]}×{self.values.shape[0]})"
 
 
-Weight = float | SPDMatrix
+Strength = float | SPDMatrix
 
 
 class Quadratic(AbstractPenalty):
@@ -64,49 +80,57 @@ class Quadratic(AbstractPenalty):
         ```python
         import shootax as sx
 
-        penalty = sx.Quadratic(theta3=10.0)  # every other weight is 1
+        penalty = sx.Quadratic(theta3=10.0)  # every other strength is 1
         ```
     """
 
     default: float = eqx.field(static=True)
-    weights: tuple[tuple[str, Weight], ...] = eqx.field(static=True)
+    strengths: tuple[tuple[str, Strength], ...] = eqx.field(static=True)
 
-    def __init__(self, weights: Mapping[str, Any] | None = None, *, default: float = 1.0, **named):
+    def __init__(
+        self, strengths: Mapping[str, Any] | None = None, *, default: float = 1.0, **named
+    ):
         """**Arguments:**
 
-        - `weights`, `named`: the weight of each named entry of θ, a positive number or an s.p.d.
-            matrix. Entries of a nested θ are named by their path, as in `"layer.0"`.
-        - `default`: the weight of every entry that is not named.
+        - `strengths`, `named`: the strength $M_k$ of each named entry of θ, a positive number or an
+            s.p.d. matrix. Entries of a nested θ are named by their path, as in `"layer.0"`.
+        - `default`: the strength of every entry that is not named.
         """
+        if not (strengths is None or isinstance(strengths, Mapping)):
+            raise TypeError(
+                f"The strengths must be a mapping from entries of θ to numbers or matrices, got "
+                f"{strengths!r}. For one strength of all entries use Quadratic(default=2.0), for one "
+                "entry use its name, as in Quadratic(theta3=10.0)."
+            )
         self.default = checks.positive_number(default, "default")
-        self.weights = tuple(
-            (name, _weight(value, name)) for name, value in {**(weights or {}), **named}.items()
+        self.strengths = tuple(
+            (name, _strength(value, name)) for name, value in {**(strengths or {}), **named}.items()
         )
 
-    def weight(self, name: str) -> Weight:
-        """The weight of one entry of θ."""
-        return dict(self.weights).get(name, self.default)
+    def strength(self, name: str) -> Strength:
+        """The strength of one entry of θ."""
+        return dict(self.strengths).get(name, self.default)
 
     def __call__(self, theta: PyTree[Array]) -> Float[Array, ""]:
-        weighted = self._apply(theta, lambda weight: weight, lambda matrix: matrix.values)
+        weighted = self._apply(theta, lambda strength: strength, lambda matrix: matrix.values)
         products = jax.tree.map(lambda a, b: jnp.sum(a * b), theta, weighted)
         return 0.5 * jax.tree.reduce(jnp.add, products)
 
     def solve(self, gradient: PyTree[Array]) -> PyTree[Array]:
         """$M^{-1} g$: the maximiser of $⟨g, θ⟩ - R(θ)$."""
-        return self._apply(gradient, lambda weight: 1 / weight, lambda matrix: matrix.inverse)
+        return self._apply(gradient, lambda strength: 1 / strength, lambda matrix: matrix.inverse)
 
     def check(self, theta: PyTree[jax.ShapeDtypeStruct]) -> None:
-        """Raises unless every named weight fits an entry of `theta`."""
+        """Raises unless every named strength fits an entry of `theta`."""
         shapes = {entry_name(path): leaf.shape for path, leaf in jax.tree.leaves_with_path(theta)}
-        for name, weight in self.weights:
+        for name, strength in self.strengths:
             if name not in shapes:
                 raise ValueError(
-                    f"The penalty has a weight for {name!r}, but θ has only: {', '.join(shapes)}."
+                    f"The penalty has a strength for {name!r}, but θ has only: {', '.join(shapes)}."
                 )
-            if isinstance(weight, SPDMatrix) and shapes[name][:1] != weight.values.shape[:1]:
+            if isinstance(strength, SPDMatrix) and shapes[name][:1] != strength.values.shape[:1]:
                 raise ValueError(
-                    f"The weight matrix of {name} has shape {weight.values.shape}, but {name} has "
+                    f"The strength matrix of {name} has shape {strength.values.shape}, but {name} has "
                     f"shape {shapes[name]}: expected a square matrix of its leading axis."
                 )
 
@@ -117,17 +141,17 @@ class Quadratic(AbstractPenalty):
         matrix: Callable[[SPDMatrix], np.ndarray],
     ) -> PyTree[Array]:
         def one(path: Any, leaf: Array) -> Array:
-            weight = self.weight(entry_name(path))
-            if isinstance(weight, SPDMatrix):
-                return jnp.tensordot(jnp.asarray(matrix(weight), leaf.dtype), leaf, axes=1)
-            return leaf * number(weight)
+            strength = self.strength(entry_name(path))
+            if isinstance(strength, SPDMatrix):
+                return jnp.tensordot(jnp.asarray(matrix(strength), leaf.dtype), leaf, axes=1)
+            return leaf * number(strength)
 
         return jax.tree.map_with_path(one, theta)
 
 
-def _weight(value: Any, name: str) -> Weight:
+def _strength(value: Any, name: str) -> Strength:
     if isinstance(value, SPDMatrix):
         return value
     if np.ndim(value) == 0:
-        return checks.positive_number(value, f"The weight of {name}")
+        return checks.positive_number(value, f"The strength of {name}")
     return SPDMatrix(value, name)

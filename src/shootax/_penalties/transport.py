@@ -28,11 +28,11 @@ class Transport(AbstractParticlePenalty):
         ```
     """
 
-    ridge: float = eqx.field(static=True, default=1e-3)
+    ridge: float = eqx.field(static=True)
 
-    def __check_init__(self):
-        """**Arguments:** `ridge`, the weight λ of $|θ|^2$, which must be above zero."""
-        checks.positive_number(self.ridge, "ridge")
+    def __init__(self, ridge: float = 1e-3):
+        """**Arguments:** `ridge`, the strength λ of $|θ|^2$, which must be above zero."""
+        self.ridge = checks.positive_number(ridge, "ridge")
 
     def __call__(
         self, theta: PyTree[Array], field: AbstractField, q: PyTree[Array]

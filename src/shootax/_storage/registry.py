@@ -56,6 +56,7 @@ def classes() -> dict[str, Any]:
         "Affine": sx.Affine,
         "BlockSparse": sx.BlockSparse,
         "ConvAffine": sx.ConvAffine,
+        "ConvGrouped": sx.ConvGrouped,
         "ConvUpDown": sx.ConvUpDown,
         "DampedUpDown": sx.DampedUpDown,
         "FunctionField": sx.FunctionField,

@@ -4,7 +4,6 @@ import jax
 from jaxtyping import Array, PyTree
 
 from shootax._fields import AbstractField
-from shootax._fields.batch import pack
 from shootax._hamiltonian import hamilton_equations
 from shootax._maximisers import AbstractMaximiser
 from shootax._penalties import Penalty
@@ -12,7 +11,8 @@ from shootax._systems.base import AbstractSystem, ParticleState, State, TimePoin
 
 
 class AutomaticSystem(AbstractSystem):
-    """Hamilton's equations obtained by automatic differentiation (App. Automatic shooting).
+    """Hamilton's equations (Eq. EqShootingForward) by automatic differentiation (App. Automatic
+    shooting).
 
     For maximisers that need no guess; the others have a [`WarmStartSystem`][].
     """
@@ -32,18 +32,18 @@ class AutomaticSystem(AbstractSystem):
         return State((particles.q, z), particles.p)
 
     def split(self, y: State) -> tuple[ParticleState, PyTree[Array]]:
-        q, z = y.rows
+        q, z = y.z
         return ParticleState(q, y.p), z
 
-    def __call__(self, moment: TimePoint, y: State) -> State:
-        q, z = y.rows
+    def __call__(self, point: TimePoint, y: State) -> State:
+        q, z = y.z
         theta = self._theta(y)
         dq, dp = hamilton_equations(self.field, self.penalty, q, y.p, theta)
         dz = jax.vmap(self.field, in_axes=(0, None))(z, theta)
         return State((dq, dz), dp)
 
-    def packed_theta(self, moment: TimePoint, y: State) -> PyTree[Array]:
-        return pack(self.field, self._theta(y))
+    def packed_theta(self, point: TimePoint, y: State) -> PyTree[Array]:
+        return self.field.pack(self._theta(y))
 
     def _theta(self, y: State) -> PyTree[Array]:
-        return self.maximiser(self.field, self.penalty, y.rows[0], y.p, None).theta
+        return self.maximiser(self.field, self.penalty, y.z[0], y.p, None).theta

@@ -1,6 +1,6 @@
 """The ordinary differential equation that an integrator sees.
 
-A system joins the particles, if there are any, with the rows of data that they carry along. It is
+A system joins the particles, if there are any, with the batch of data that they carry along. It is
 made once for a flow, so whatever can be prepared outside the time loop is prepared there.
 """
 
@@ -11,7 +11,6 @@ import equinox as eqx
 from jaxtyping import Array, PyTree
 
 from shootax._fields import AbstractField
-from shootax._fields.batch import unpack
 
 
 class TimePoint(NamedTuple):
@@ -29,9 +28,13 @@ class TimePoint(NamedTuple):
 
 
 class State(NamedTuple):
-    """What is integrated: positions of all rows, and momenta of the particles, if there are any."""
+    """What is integrated.
 
-    rows: PyTree[Array]
+    `z` holds the states of the particles, if there are any, and of the data, arranged as suits the
+    system; `p` the momenta of the particles. Only the system that made it takes it apart (`split`).
+    """
+
+    z: PyTree[Array]
     p: PyTree[Array]
 
 
@@ -59,20 +62,20 @@ class AbstractSystem(eqx.Module):
 
     @abc.abstractmethod
     def join(self, particles: ParticleState | None, z: PyTree[Array]) -> State:
-        """One state from particles and rows of data."""
+        """One state from particles and a batch of data."""
 
     @abc.abstractmethod
     def split(self, y: State) -> tuple[ParticleState | None, PyTree[Array]]:
-        """A state, or its derivative, back into particles and rows of data."""
+        """A state, or its derivative, back into particles and a batch of data."""
 
     @abc.abstractmethod
-    def __call__(self, moment: TimePoint, y: State) -> State:
+    def __call__(self, point: TimePoint, y: State) -> State:
         """The time derivative of a state."""
 
     @abc.abstractmethod
-    def packed_theta(self, moment: TimePoint, y: State) -> PyTree[Array]:
-        """The weights θ(t) that act at a moment, in the layout of `shootax.fields.rows`."""
+    def packed_theta(self, point: TimePoint, y: State) -> PyTree[Array]:
+        """The weights θ(t) that act at a time point, packed by the field's `pack`."""
 
-    def theta(self, moment: TimePoint, y: State) -> PyTree[Array]:
-        """The weights θ(t) that act at a moment."""
-        return unpack(self.field, self.packed_theta(moment, y))
+    def theta(self, point: TimePoint, y: State) -> PyTree[Array]:
+        """The weights θ(t) that act at a time point."""
+        return self.field.unpack(self.packed_theta(point, y))

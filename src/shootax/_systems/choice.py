@@ -21,13 +21,13 @@ Form = Literal["auto", "dense", "kernel", "linear", "automatic"]
 FORMS = ("auto", "dense", "kernel", "linear", "automatic")
 
 
-def operations(field: AbstractBlockField, particles: int, rows: int) -> dict[str, int]:
-    """Multiplications and additions of one evaluation, in either form."""
+def operations(field: AbstractBlockField, particles: int, batch: int) -> dict[str, int]:
+    """Multiplications and additions of one evaluation for a batch of data, in either form."""
     layout = field.layout
     sizes = {feature.name: layout.feature_size(feature) for feature in layout.features}
     varying = {feature.name for feature in layout.features if feature.part is not None}
-    everyone = particles + rows
-    # Building Θ and the force are products with the particles, the velocity one with all rows.
+    everyone = particles + batch
+    # Building Θ and the force are products with the particles, the velocity one with all states.
     dense = 2 * layout.state_size * sum(sizes.values()) * (2 * particles + everyone)
     gram = sum(2 * everyone * particles * sizes[name] for name in varying)
     velocity = 2 * everyone * particles * layout.state_size
@@ -42,14 +42,14 @@ KERNEL_OVERHEAD = 5_000
 GRAM_ELEMENT = 40
 
 
-def cheaper(field: AbstractBlockField, particles: int, rows: int) -> Literal["dense", "kernel"]:
+def cheaper(field: AbstractBlockField, particles: int, batch: int) -> Literal["dense", "kernel"]:
     """The form that is expected to take less time.
 
     Its count is that of [`operations`][shootax.systems.operations], with what the kernel form needs
     beside its products.
     """
-    costs = operations(field, particles, rows)
-    gram = GRAM_ELEMENT * particles * (rows + 2 * particles)
+    costs = operations(field, particles, batch)
+    gram = GRAM_ELEMENT * particles * (batch + 2 * particles)
     return "dense" if costs["dense"] <= costs["kernel"] + gram + KERNEL_OVERHEAD else "kernel"
 
 
@@ -58,7 +58,7 @@ def shooting_system(
     penalty: Penalty,
     maximiser: AbstractMaximiser,
     particles: ParticleState,
-    rows: int,
+    batch: int,
     form: Form,
 ) -> AbstractSystem:
     """The equations of shooting in the form asked for; `"auto"` takes the cheapest."""
@@ -76,12 +76,13 @@ def shooting_system(
         )
     if form == "linear":
         return LinearSystem(field, penalty, maximiser, particles)
-    if isinstance(field, AbstractBlockField):
-        return _block_system(field, penalty, particles, rows, form)
+    own = field.as_blocks()
+    if own is not None:
+        return _block_system(own, penalty, particles, batch, form)
     inferred = infer_layout(field)
-    weights = None if inferred is None else block_penalty(inferred, penalty)
-    if inferred is not None and weights is not None and (form != "auto" or _pays(inferred, field)):
-        blocks = _block_system(inferred, weights, vectors(particles), rows, form)
+    by_block = None if inferred is None else block_penalty(inferred, penalty)
+    if inferred is not None and by_block is not None and (form != "auto" or _pays(inferred, field)):
+        blocks = _block_system(inferred, by_block, vectors(particles), batch, form)
         return InferredSystem(field, penalty, maximiser, particles, blocks)
     if form == "auto":
         return LinearSystem(field, penalty, maximiser, particles)
@@ -92,10 +93,10 @@ def shooting_system(
 
 
 def _block_system(
-    field: AbstractBlockField, penalty: Quadratic, particles: ParticleState, rows: int, form: Form
+    field: AbstractBlockField, penalty: Quadratic, particles: ParticleState, batch: int, form: Form
 ) -> DenseSystem | KernelSystem:
     if form == "auto":
-        form = cheaper(field, particles.q.shape[0], rows)
+        form = cheaper(field, particles.q.shape[0], batch)
     kind = DenseSystem if form == "dense" else KernelSystem
     return kind(field, penalty, particles)
 

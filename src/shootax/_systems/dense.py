@@ -2,7 +2,7 @@
 
 $$Θ = M^{-1}(p^⊤ φ(q)), \\quad \\dot z = φ(z) Θ^⊤, \\quad \\dot p = -φ'(q)^⊤ (p Θ).$$
 
-All rows, particles first, stand side by side as *columns* of one array: the long axis is the last one,
+All states, particles first, stand side by side as *columns* of one array: the long axis is the last one,
 which is the one that is vectorised. The constant feature is a last line of ones (momenta have a column
 of zeros), so that nothing is concatenated inside the time loop. The reverse pass is written out by
 hand and keeps Θ from the way forward.
@@ -23,7 +23,7 @@ from shootax._systems.base import AbstractSystem, ParticleState, State, TimePoin
 
 
 class DenseSystem(AbstractSystem):
-    """Hamilton's equations of a block field, with Θ built."""
+    """Hamilton's equations (Eq. EqShootingForward) of a block field, with Θ built."""
 
     field: AbstractBlockField
     penalty: Quadratic
@@ -35,24 +35,27 @@ class DenseSystem(AbstractSystem):
     def start(self) -> ParticleState:
         return self.particles
 
-    def join(self, particles: ParticleState, z: Float[Array, "rows state"]) -> State:
-        rows = jnp.concatenate([particles.q, z]).T
-        ones, zeros = jnp.ones((1, rows.shape[1]), rows.dtype), jnp.zeros_like(particles.p[:, :1])
-        return State(jnp.concatenate([rows, ones]), jnp.concatenate([particles.p, zeros], axis=1))
+    def join(self, particles: ParticleState, z: Float[Array, "batch state"]) -> State:
+        states = jnp.concatenate([particles.q, z]).T
+        ones, zeros = (
+            jnp.ones((1, states.shape[1]), states.dtype),
+            jnp.zeros_like(particles.p[:, :1]),
+        )
+        return State(jnp.concatenate([states, ones]), jnp.concatenate([particles.p, zeros], axis=1))
 
-    def split(self, y: State) -> tuple[ParticleState, Float[Array, "rows state"]]:
-        count, rows = y.p.shape[0], y.rows[:-1].T
-        return ParticleState(rows[:count], y.p[:, :-1]), rows[count:]
+    def split(self, y: State) -> tuple[ParticleState, Float[Array, "batch state"]]:
+        count, states = y.p.shape[0], y.z[:-1].T
+        return ParticleState(states[:count], y.p[:, :-1]), states[count:]
 
-    def __call__(self, moment: TimePoint, y: State) -> State:
-        moved: Any = dense_equations((self.field, self.penalty), y.rows, y.p)
-        rows, p = moved
+    def __call__(self, point: TimePoint, y: State) -> State:
+        moved: Any = dense_equations((self.field, self.penalty), y.z, y.p)
+        states, p = moved
         if self.field.layout.damping:
-            decay = jnp.pad(self.field.damping_vector().astype(rows.dtype), (0, 1))
-            return State(rows - decay[:, None] * y.rows, p + decay[None] * y.p)
-        return State(rows, p)
+            decay = jnp.pad(self.field.damping_vector().astype(states.dtype), (0, 1))
+            return State(states - decay[:, None] * y.z, p + decay[None] * y.p)
+        return State(states, p)
 
-    def packed_theta(self, moment: TimePoint, y: State) -> Float[Array, "state features"]:
+    def packed_theta(self, point: TimePoint, y: State) -> Float[Array, "state features"]:
         particles, _ = self.split(y)
         phi = self.field.features(particles.q)
         return matrix_star(self.field, self.penalty, phi, particles.p)
@@ -68,83 +71,83 @@ def matrix_star(
 def _divide(field: AbstractBlockField, penalty: Quadratic, sums: Array) -> Array:
     """$Θ^⊤$ from $φ(q)^⊤ p$, zero where no block is; columns of padding are zero, too."""
     padding = ((0, sums.shape[1] - field.layout.state_size), (0, 0))
-    if any(isinstance(weight, SPDMatrix) for _, weight in penalty.weights):
+    if any(isinstance(strength, SPDMatrix) for _, strength in penalty.strengths):
         return jnp.pad(field.pack(penalty.solve(field.unpack(sums.T))), padding).T
-    return sums * jnp.asarray(np.pad(inverse_weights(field, penalty), padding).T, sums.dtype)
+    return sums * jnp.asarray(np.pad(inverse_strengths(field, penalty), padding).T, sums.dtype)
 
 
-def inverse_weights(field: AbstractBlockField, penalty: Quadratic) -> np.ndarray:
-    """The constant $W$ with $Θ^* = (p^⊤ φ(q)) ∘ W$, for scalar weights."""
+def inverse_strengths(field: AbstractBlockField, penalty: Quadratic) -> np.ndarray:
+    """The constant $W$ with $Θ^* = (p^⊤ φ(q)) ∘ W$, for strengths that are numbers."""
     layout = field.layout
-    rows, columns = layout.rows(), layout.columns()
-    out = np.zeros((layout.state_size, max(c.stop for c in columns.values())))
+    parts, features = layout.part_slices(), layout.feature_slices()
+    out = np.zeros((layout.state_size, max(c.stop for c in features.values())))
     for block in layout.blocks:
-        weight = penalty.weight(block.name)
-        assert not isinstance(weight, SPDMatrix)
-        out[rows[block.target], columns[block.feature]] = 1 / weight
+        strength = penalty.strength(block.name)
+        assert not isinstance(strength, SPDMatrix)
+        out[parts[block.target], features[block.feature]] = 1 / strength
     return out
 
 
 @functools.partial(jax.custom_vjp, nondiff_argnums=(0,))
 def dense_equations(
     model: tuple[AbstractBlockField, Quadratic],
-    rows: Float[Array, "padded all"],
+    states: Float[Array, "padded all"],
     p: Float[Array, "particles padded"],
 ) -> tuple[Array, Array]:
-    """Velocities of all rows and forces on the particles."""
-    return _forward(model, rows, p)[0]
+    """Velocities of all states and forces on the particles."""
+    return _forward(model, states, p)[0]
 
 
-def _forward(model, rows, p):
+def _forward(model, states, p):
     field, penalty = model
     count = p.shape[0]
-    phi = _features(field, rows)
+    phi = _features(field, states)
     turned = _divide(field, penalty, jnp.dot(phi[:, :count], p))
     push = jnp.dot(p, turned.T)
-    out = jnp.dot(turned.T, phi), -_pull(field, rows[:, :count], push)
+    out = jnp.dot(turned.T, phi), -_pull(field, states[:, :count], push)
     curved = not all(is_piecewise_linear(feature.function) for feature in field.layout.features)
-    return out, (rows, p, turned, push if curved else None)
+    return out, (states, p, turned, push if curved else None)
 
 
 def _backward(model, saved, bars):
     field, penalty = model
-    rows, p, turned, push = saved
+    states, p, turned, push = saved
     velocity_bar, force_bar = bars
     count = p.shape[0]
     features = functools.partial(_features, field)
-    phi, pull = jax.vjp(features, rows)
-    push_bar = -jax.jvp(features, (rows[:, :count],), (force_bar.T,))[1]
+    phi, pull = jax.vjp(features, states)
+    push_bar = -jax.jvp(features, (states[:, :count],), (force_bar.T,))[1]
     left = jnp.concatenate([phi, push_bar], axis=1)
     turned_bar = _divide(field, penalty, jnp.dot(left, jnp.concatenate([velocity_bar.T, p])))
     p_bar = jnp.dot(push_bar.T, turned) + jnp.dot(phi[:, :count].T, turned_bar)
     phi_bar = jnp.dot(turned, velocity_bar)
     particles = phi_bar[:, :count] + jnp.dot(turned_bar, p.T)
-    (rows_bar,) = pull(jnp.concatenate([particles, phi_bar[:, count:]], axis=1))
+    (states_bar,) = pull(jnp.concatenate([particles, phi_bar[:, count:]], axis=1))
     if push is not None:
-        _, bend = jax.vjp(lambda q: -_pull(field, q, push), rows[:, :count])
-        rows_bar = rows_bar.at[:, :count].add(bend(force_bar)[0])
-    return rows_bar, p_bar
+        _, bend = jax.vjp(lambda q: -_pull(field, q, push), states[:, :count])
+        states_bar = states_bar.at[:, :count].add(bend(force_bar)[0])
+    return states_bar, p_bar
 
 
 dense_equations.defvjp(_forward, _backward)
 
 
-def _features(field: AbstractBlockField, rows: Float[Array, "padded rows"]) -> Array:
+def _features(field: AbstractBlockField, states: Float[Array, "padded all"]) -> Array:
     """φ of all columns. Where each part has one feature it is computed in place."""
     layout = field.layout
     if [f.part for f in layout.features] != [*layout.parts, None]:
-        return field.features(rows[:-1].T).T
+        return field.features(states[:-1].T).T
     line = np.arange(layout.state_size + 1)[:, None]
-    out = jnp.where(line == layout.state_size, jnp.ones((), rows.dtype), rows)
-    for feature, place in zip(layout.features, layout.columns().values(), strict=True):
+    out = jnp.where(line == layout.state_size, jnp.ones((), states.dtype), states)
+    for feature, place in zip(layout.features, layout.feature_slices().values(), strict=True):
         if feature.function is not identity:
             mask = (line >= place.start) & (line < place.stop)
-            given = rows
+            given = states
             if feature.function not in EVERYWHERE:
                 # Other lines would give NaN where the function is not defined for them, and zero
                 # times NaN in the derivative. They are replaced by one that it has to cope with.
-                one = jax.lax.stop_gradient(rows[place.start])
-                given = jnp.where(mask, rows, one[None])
+                one = jax.lax.stop_gradient(states[place.start])
+                given = jnp.where(mask, states, one[None])
             out = jnp.where(mask, feature.function(given), out)
     return out
 

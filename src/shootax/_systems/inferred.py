@@ -7,7 +7,6 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, PyTree
 
 from shootax._fields import AbstractField
-from shootax._fields.batch import pack
 from shootax._fields.inference import InferredField
 from shootax._maximisers import AbstractMaximiser
 from shootax._penalties import Quadratic, SPDMatrix
@@ -15,7 +14,7 @@ from shootax._systems.base import AbstractSystem, ParticleState, State, TimePoin
 
 
 class InferredSystem(AbstractSystem):
-    """States as the user's field has them outside, one vector for each row inside.
+    """States as the user's field has them outside, one vector for each inside.
 
     Only the weights, where they are asked for, come from the field itself.
     """
@@ -38,31 +37,31 @@ class InferredSystem(AbstractSystem):
     def split(self, y: State) -> tuple[ParticleState, PyTree[Array]]:
         particles, z = self.blocks.split(y)
         assert particles is not None
-        q, p = (self._states(rows) for rows in particles[:2])
+        q, p = (self._states(vectors) for vectors in particles[:2])
         return ParticleState(q, p), self._states(z)
 
-    def __call__(self, moment: TimePoint, y: State) -> State:
-        return self.blocks(moment, y)
+    def __call__(self, point: TimePoint, y: State) -> State:
+        return self.blocks(point, y)
 
-    def packed_theta(self, moment: TimePoint, y: State) -> PyTree[Array]:
+    def packed_theta(self, point: TimePoint, y: State) -> PyTree[Array]:
         q, p, _ = self.split(y)[0]
-        return pack(self.field, self.maximiser(self.field, self.penalty, q, p, None).theta)
+        return self.field.pack(self.maximiser(self.field, self.penalty, q, p, None).theta)
 
-    def _states(self, rows: Float[Array, "rows state"]) -> PyTree[Array]:
+    def _states(self, vectors: Float[Array, "batch state"]) -> PyTree[Array]:
         leaves, tree = jax.tree.flatten(self.field.state)
         out, start = [], 0
         for leaf in leaves:
-            columns = rows[:, start : start + leaf.size]
-            out.append(columns.reshape(len(rows), *leaf.shape))
+            columns = vectors[:, start : start + leaf.size]
+            out.append(columns.reshape(len(vectors), *leaf.shape))
             start += leaf.size
         return jax.tree.unflatten(tree, out)
 
 
-def matrix(states: PyTree[Array]) -> Float[Array, "rows state"]:
-    """States as rows of one matrix."""
+def matrix(states: PyTree[Array]) -> Float[Array, "batch state"]:
+    """A batch of states as one matrix, with a line for each."""
     leaves = jax.tree.leaves(states)
-    rows = [leaf.reshape(len(leaf), math.prod(leaf.shape[1:])) for leaf in leaves]
-    return rows[0] if len(rows) == 1 else jnp.concatenate(rows, axis=1)
+    flat = [leaf.reshape(len(leaf), math.prod(leaf.shape[1:])) for leaf in leaves]
+    return flat[0] if len(flat) == 1 else jnp.concatenate(flat, axis=1)
 
 
 def vectors(particles: ParticleState) -> ParticleState:
@@ -71,15 +70,16 @@ def vectors(particles: ParticleState) -> ParticleState:
 
 
 def block_penalty(inferred: InferredField, penalty: Quadratic) -> Quadratic | None:
-    """The penalty by blocks; `None` where a matrix weighs an entry of θ that the layout cuts up or
-    transposes. A block $cθ$ has the weight $w/c^2$."""
-    weights = {}
+    """The penalty by blocks; `None` where the strength of an entry of θ that the layout cuts up or
+    transposes is a matrix. A block $cθ$ has the strength $m/c^2$."""
+    strengths = {}
     for block, entry, whole, scale in inferred.sources:
-        weight = penalty.weight(entry)
-        if not isinstance(weight, SPDMatrix):
-            weights[block] = weight / scale**2
+        strength = penalty.strength(entry)
+        if not isinstance(strength, SPDMatrix):
+            strengths[block] = strength / scale**2
         elif whole:
-            weights[block] = weight if scale**2 == 1 else SPDMatrix(weight.values / scale**2, entry)
+            same = scale**2 == 1
+            strengths[block] = strength if same else SPDMatrix(strength.values / scale**2, entry)
         else:
             return None
-    return Quadratic(weights)
+    return Quadratic(strengths)

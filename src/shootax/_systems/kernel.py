@@ -1,7 +1,7 @@
 """Block fields by kernels: the matrix Θ, whose rank is at most the number of particles, is not built.
 
 With the Gram matrix $G_f = φ_f(z) φ_f(q)^⊤$ of each feature $f$, and $Q_g = p_a M_g^{-1}$ for each
-group $g$ of blocks that move part $a$ with one $M_g$ (up to scalar weights $w_{gf}$),
+group $g$ of blocks that move part $a$ with one $M_g$ (up to scalar factors $w_{gf}$),
 
 $$A_g = Σ_f w_{gf} G_f, \\quad \\dot z_a = Σ_g A_g Q_g, \\quad
 C_f = Σ_g w_{gf}\\, Q_g p_a^⊤, \\quad \\dot p_a = -Σ_f φ_f'(q_a) ∘ (C_f φ_f(q_a)).$$
@@ -41,29 +41,29 @@ class KernelSystem(AbstractSystem):
     def start(self) -> ParticleState:
         return self.particles
 
-    def join(self, particles: ParticleState, z: Float[Array, "rows state"]) -> State:
-        places = list(self.field.layout.rows().values())
+    def join(self, particles: ParticleState, z: Float[Array, "batch state"]) -> State:
+        places = list(self.field.layout.part_slices().values())
         idle = ((0, padding(len(particles.q))), (0, 0))
         q, p = jnp.pad(particles.q, idle, mode="edge"), jnp.pad(particles.p, idle)
-        rows = tuple(jnp.concatenate([q[:, c], z[:, c]]) for c in places)
-        return State(rows, tuple(p[:, c] for c in places))
+        states = tuple(jnp.concatenate([q[:, c], z[:, c]]) for c in places)
+        return State(states, tuple(p[:, c] for c in places))
 
-    def split(self, y: State) -> tuple[ParticleState, Float[Array, "rows state"]]:
+    def split(self, y: State) -> tuple[ParticleState, Float[Array, "batch state"]]:
         count, padded = len(self.particles.q), y.p[0].shape[0]
-        rows, p = jnp.concatenate(y.rows, axis=1), jnp.concatenate(y.p, axis=1)
-        return ParticleState(rows[:count], p[:count]), rows[padded:]
+        states, p = jnp.concatenate(y.z, axis=1), jnp.concatenate(y.p, axis=1)
+        return ParticleState(states[:count], p[:count]), states[padded:]
 
-    def __call__(self, moment: TimePoint, y: State) -> State:
-        moved: Any = kernel_equations(plan(self.field, self.penalty), y.rows, y.p)
-        rows, p = moved
+    def __call__(self, point: TimePoint, y: State) -> State:
+        moved: Any = kernel_equations(plan(self.field, self.penalty), y.z, y.p)
+        states, p = moved
         if self.field.layout.damping:
             rates = dict(self.field.layout.damping)
             decays = [rates.get(part, 0.0) for part in self.field.layout.parts]
-            rows = tuple(d - c * z for d, c, z in zip(rows, decays, y.rows, strict=True))
+            states = tuple(d - c * z for d, c, z in zip(states, decays, y.z, strict=True))
             p = tuple(d + c * m for d, c, m in zip(p, decays, y.p, strict=True))
-        return State(rows, p)
+        return State(states, p)
 
-    def packed_theta(self, moment: TimePoint, y: State) -> Float[Array, "state features"]:
+    def packed_theta(self, point: TimePoint, y: State) -> Float[Array, "state features"]:
         particles, _ = self.split(y)
         phi = self.field.features(particles.q)
         return matrix_star(self.field, self.penalty, phi, particles.p)
@@ -80,13 +80,13 @@ def padding(particles: int) -> int:
 class Group:
     """Blocks that move one part with one matrix $M^{-1}$ (`None`: the identity).
 
-    `weights` has the scalar factor of each varying feature (0: no such block), `constant` that of
+    `factors` has that of each varying feature (0: no such block), `constant` that of
     the constant one.
     """
 
     part: int
     matrix: SPDMatrix | None
-    weights: tuple[float, ...]
+    factors: tuple[float, ...]
     constant: float
 
 
@@ -109,17 +109,17 @@ def plan(field: AbstractBlockField, penalty: Quadratic) -> Plan:
     groups = []
     for index, part in enumerate(names):
         blocks = [block for block in layout.blocks if block.target == part]
-        weights: dict[str, Any] = {block.name: penalty.weight(block.name) for block in blocks}
-        scalar = [b for b in blocks if not isinstance(weights[b.name], SPDMatrix)]
+        strengths: dict[str, Any] = {block.name: penalty.strength(block.name) for block in blocks}
+        scalar = [b for b in blocks if not isinstance(strengths[b.name], SPDMatrix)]
         for members in ([scalar] if scalar else []) + [[b] for b in blocks if b not in scalar]:
-            first = weights[members[0].name]
+            first = strengths[members[0].name]
             matrix = first if isinstance(first, SPDMatrix) else None
-            factors = {b.feature: 1.0 if matrix else 1 / float(weights[b.name]) for b in members}
+            factors = {b.feature: 1.0 if matrix else 1 / float(strengths[b.name]) for b in members}
             groups.append(
                 Group(
                     part=index,
                     matrix=matrix,
-                    weights=tuple(factors.get(feature.name, 0.0) for feature in varying),
+                    factors=tuple(factors.get(feature.name, 0.0) for feature in varying),
                     constant=sum((w for name, w in factors.items() if name in constant), 0.0),
                 )
             )
@@ -128,29 +128,30 @@ def plan(field: AbstractBlockField, penalty: Quadratic) -> Plan:
 
 
 @functools.partial(jax.custom_vjp, nondiff_argnums=(0,))
-def kernel_equations(plan: Plan, rows: Parts, p: Parts) -> tuple[Parts, Parts]:
-    """Velocities of all rows and forces on the particles, part by part."""
-    return _forward(plan, rows, p)[0]
+def kernel_equations(plan: Plan, states: Parts, p: Parts) -> tuple[Parts, Parts]:
+    """Velocities of all states and forces on the particles, part by part."""
+    return _forward(plan, states, p)[0]
 
 
-def _forward(plan: Plan, rows: Parts, p: Parts) -> tuple[tuple[Parts, Parts], tuple]:
+def _forward(plan: Plan, states: Parts, p: Parts) -> tuple[tuple[Parts, Parts], tuple]:
     count = p[0].shape[0]
-    phi = [f.function(rows[a]) for f, a in zip(plan.features, plan.sources, strict=True)]
+    phi = [f.function(states[a]) for f, a in zip(plan.features, plan.sources, strict=True)]
     grams = [jnp.dot(f, f[:count].T) for f in phi]
-    mixed = [_mix(g.weights, grams, g.constant, (len(rows[0]), count), p[0]) for g in plan.groups]
+    mixed = [_mix(g.factors, grams, g.constant, (len(states[0]), count), p[0]) for g in plan.groups]
     scaled = [_scale(g, p[g.part]) for g in plan.groups]
     inner = [jnp.dot(s, p[g.part].T) for s, g in zip(scaled, plan.groups, strict=True)]
     velocity = _sum_by(
-        [(g.part, jnp.dot(a, s)) for a, s, g in zip(mixed, scaled, plan.groups, strict=True)], rows
+        [(g.part, jnp.dot(a, s)) for a, s, g in zip(mixed, scaled, plan.groups, strict=True)],
+        states,
     )
     couplings = [
-        _mix([g.weights[i] for g in plan.groups], inner, 0.0, (count, count), p[0])
+        _mix([g.factors[i] for g in plan.groups], inner, 0.0, (count, count), p[0])
         for i in range(len(phi))
     ]
     pushes = [jnp.dot(c, f[:count]) for c, f in zip(couplings, phi, strict=True)]
     forces = _sum_by(
         [
-            (a, -(_derivative(f)(rows[a][:count]) * push))
+            (a, -(_derivative(f)(states[a][:count]) * push))
             for f, a, push in zip(plan.features, plan.sources, pushes, strict=True)
         ],
         p,
@@ -159,23 +160,23 @@ def _forward(plan: Plan, rows: Parts, p: Parts) -> tuple[tuple[Parts, Parts], tu
         None if is_piecewise_linear(f.function) else push
         for f, push in zip(plan.features, pushes, strict=True)
     ]
-    return (velocity, forces), (rows, p, mixed, couplings, curved)
+    return (velocity, forces), (states, p, mixed, couplings, curved)
 
 
 def _backward(plan: Plan, saved: tuple, bars: tuple[Parts, Parts]) -> tuple[Parts, Parts]:
-    rows, p, mixed, couplings, curved = saved
+    states, p, mixed, couplings, curved = saved
     velocity_bar, force_bar = bars
     count = p[0].shape[0]
     groups, features = plan.groups, list(zip(plan.features, plan.sources, strict=True))
-    phi = [f.function(rows[a]) for f, a in features]
-    slope = [_derivative(f)(rows[a]) for f, a in features]
+    phi = [f.function(states[a]) for f, a in features]
+    slope = [_derivative(f)(states[a]) for f, a in features]
     push_bar = [-(s[:count] * force_bar[a]) for s, (_, a) in zip(slope, features, strict=True)]
 
     scaled = [_scale(g, p[g.part]) for g in groups]
     mixed_bar = [jnp.dot(velocity_bar[g.part], s.T) for g, s in zip(groups, scaled, strict=True)]
     couplings_bar = [jnp.dot(b, f[:count].T) for b, f in zip(push_bar, phi, strict=True)]
     inner_bar = [
-        _symmetric(_mix(g.weights, couplings_bar, 0.0, (count, count), p[0])) for g in groups
+        _symmetric(_mix(g.factors, couplings_bar, 0.0, (count, count), p[0])) for g in groups
     ]
     p_bar = _sum_by(
         [
@@ -186,26 +187,26 @@ def _backward(plan: Plan, saved: tuple, bars: tuple[Parts, Parts]) -> tuple[Part
     )
     terms = []
     for i, (feature, a) in enumerate(features):
-        weights = [g.weights[i] for g in groups]
-        gram_bar = _mix(weights, mixed_bar, 0.0, (len(rows[0]), count), p[0])
+        factors = [g.factors[i] for g in groups]
+        gram_bar = _mix(factors, mixed_bar, 0.0, (len(states[0]), count), p[0])
         # Particles stand on both sides of their Gram matrix, data on one.
         both = jnp.concatenate([_symmetric(gram_bar[:count]), gram_bar[count:]])
         particles = jnp.dot(both.T, phi[i]) + jnp.dot(couplings[i], push_bar[i])
         data = jnp.dot(gram_bar[count:], phi[i][:count])
         bar = slope[i] * jnp.concatenate([particles, data])
         if curved[i] is not None:
-            bend = _second_derivative(feature)(rows[a][:count])
+            bend = _second_derivative(feature)(states[a][:count])
             bar = bar.at[:count].add(-bend * force_bar[a] * curved[i])
         terms.append((a, bar))
-    return _sum_by(terms, rows), p_bar
+    return _sum_by(terms, states), p_bar
 
 
 kernel_equations.defvjp(_forward, _backward)
 
 
-def _mix(weights: Any, matrices: list[Array], constant: float, size: tuple, like: Array) -> Array:
-    """$Σ_i w_i X_i + c$, without the terms of weight zero."""
-    terms = [m if w == 1 else w * m for w, m in zip(weights, matrices, strict=True) if w]
+def _mix(factors: Any, matrices: list[Array], constant: float, size: tuple, like: Array) -> Array:
+    """$Σ_i w_i X_i + c$, without the terms whose factor is zero."""
+    terms = [m if w == 1 else w * m for w, m in zip(factors, matrices, strict=True) if w]
     if not terms:
         return jnp.full(size, constant, like.dtype)
     total = functools.reduce(jnp.add, terms)

@@ -6,12 +6,29 @@ import equinox as eqx
 from jaxtyping import Array, PyTree
 
 from shootax._fields import AbstractField
-from shootax._fields.batch import velocity
 from shootax._systems.base import AbstractSystem, State, TimePoint
 
 
 class PathSystem(AbstractSystem):
-    """$\\dot z = f(z, θ(t))$ with `path(moment)` giving θ(t), packed for the field."""
+    """$\\dot z = f(z, θ(t))$ (Eq. EqFlow), with θ(t) given.
+
+    **Arguments:**
+
+    - `field`: the vector field.
+    - `path`: a function of a [`shootax.extend.TimePoint`][] that gives θ(t), packed by `field.pack`.
+    - `jump_times`: the times at which θ(t) jumps.
+
+    !!! example
+
+        ```python
+        import jax.numpy as jnp
+        import shootax as sx
+
+        field = sx.Affine(dim=2)
+        theta = {"A": jnp.eye(2), "b": jnp.ones(2)}
+        system = sx.extend.PathSystem(field, lambda point: field.pack(theta))
+        ```
+    """
 
     field: AbstractField
     path: Callable[[TimePoint], PyTree[Array]]
@@ -27,10 +44,10 @@ class PathSystem(AbstractSystem):
         return State(z, None)
 
     def split(self, y: State) -> tuple[None, PyTree[Array]]:
-        return None, y.rows
+        return None, y.z
 
-    def __call__(self, moment: TimePoint, y: State) -> State:
-        return State(velocity(self.field, y.rows, self.path(moment)), None)
+    def __call__(self, point: TimePoint, y: State) -> State:
+        return State(self.field.batch_velocity(y.z, self.path(point)), None)
 
-    def packed_theta(self, moment: TimePoint, y: State) -> PyTree[Array]:
-        return self.path(moment)
+    def packed_theta(self, point: TimePoint, y: State) -> PyTree[Array]:
+        return self.path(point)

@@ -10,7 +10,6 @@ import jax
 from jaxtyping import Array, PyTree
 
 from shootax._fields import AbstractField
-from shootax._fields.batch import pack
 from shootax._hamiltonian import hamilton_equations, hamiltonian
 from shootax._maximisers import AbstractIterative
 from shootax._penalties import Penalty
@@ -36,11 +35,11 @@ class WarmStartSystem(AbstractSystem):
         return State((particles.q, z, particles.guess), particles.p)
 
     def split(self, y: State) -> tuple[ParticleState, PyTree[Array]]:
-        q, z, guess = y.rows
+        q, z, guess = y.z
         return ParticleState(q, y.p, guess), z
 
-    def __call__(self, moment: TimePoint, y: State) -> State:
-        q, z, guess = y.rows
+    def __call__(self, point: TimePoint, y: State) -> State:
+        q, z, guess = y.z
         theta, dq, dp = self._solved(q, y.p, guess)
         dz = jax.vmap(self.field, in_axes=(0, None))(z, theta)
         # The guess does not change the solution, so no training gradient goes through it.
@@ -60,16 +59,16 @@ class WarmStartSystem(AbstractSystem):
         dp, theta = jax.grad(reduced, has_aux=True)(q)
         return theta, jax.vmap(self.field, in_axes=(0, None))(q, theta), dp
 
-    def packed_theta(self, moment: TimePoint, y: State) -> PyTree[Array]:
-        q, _, guess = y.rows
-        return pack(self.field, self.maximiser(self.field, self.penalty, q, y.p, guess).theta)
+    def packed_theta(self, point: TimePoint, y: State) -> PyTree[Array]:
+        q, _, guess = y.z
+        return self.field.pack(self.maximiser(self.field, self.penalty, q, y.p, guess).theta)
 
     def _drift(self, theta: PyTree[Array], at: tuple, along: tuple) -> PyTree[Array]:
         """$\\dot θ^*$, from the maximiser's own derivative at the solution it starts from."""
         theta, at, along = jax.lax.stop_gradient((theta, at, along))
 
         def star(q: PyTree[Array], p: PyTree[Array]) -> PyTree[Array]:
-            return self.maximiser.follow(self.field, self.penalty, q, p, theta)
+            return self.maximiser.refine(self.field, self.penalty, q, p, theta)
 
         return jax.jvp(star, at, along)[1]
 

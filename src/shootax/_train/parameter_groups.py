@@ -10,7 +10,6 @@ import numpy as np
 from jaxtyping import PyTree
 
 from shootax._controls import AbstractParticleControl
-from shootax._fields import AbstractBlockField, AbstractConvField
 from shootax._fields.base import entry_name
 from shootax._net import Net
 
@@ -71,10 +70,10 @@ def _visible(model: Any) -> dict[str, np.ndarray]:
     for path, net in found:
         if isinstance(net, Net) and isinstance(net.control, AbstractParticleControl):
             field = net.field
-            if isinstance(field, AbstractBlockField | AbstractConvField):
+            if field.visible_size is not None:
                 ensemble = net.control.ensemble
                 mask = np.zeros((1, *ensemble.q.shape[1:]), bool)
-                mask[:, : field.dim] = True
+                mask[:, : field.visible_size] = True
                 prefix = ".".join(part for part in (entry_name(path), "control.ensemble") if part)
                 masks |= {f"{prefix}.{name}": mask for name in ("q", "p")}
     return masks

@@ -1,4 +1,4 @@
-"""A model as a traced program with its weights by name and the number of rows left open."""
+"""A model as a traced program with its weights by name and the size of the batch left open."""
 
 from typing import Any, NamedTuple
 
@@ -11,17 +11,16 @@ from jaxtyping import PyTree
 
 from shootax._bake import baked
 from shootax._chain import Chain
-from shootax._fields import AbstractBlockField, AbstractConvField
 from shootax._integrators import AbstractFixedStep, Direct
-from shootax._lifts import AbstractLift, IdentityLift
+from shootax._lifts import AbstractLift
 from shootax._net import Net
 from shootax.export._whole import Whole, doubles
 
 
 class Traced(NamedTuple):
-    """`function(weights, x)`, its weights by name, and what one row of `x` looks like.
+    """`function(weights, x)`, its weights by name, and what one sample of `x` looks like.
 
-    `spec` is `x` with the number of rows called `b`; `jaxpr` takes the weights in the order of
+    `spec` is `x` with the size of the batch called `b`; `jaxpr` takes the weights in the order of
     `weights`, then the arrays of `x`.
     """
 
@@ -38,7 +37,7 @@ class Traced(NamedTuple):
 def trace(model: Any, input: Any = None) -> Traced:
     """Traces a model, baked first where it is not.
 
-    **Arguments:** `input`, the shape of one row of input, or a batch to take it from; where the
+    **Arguments:** `input`, the shape of one sample, or a batch to take it from; where the
     model starts with a net it can be left out.
     """
     if isinstance(model, Whole):
@@ -46,10 +45,10 @@ def trace(model: Any, input: Any = None) -> Traced:
     plain = _forward_only(baked(model))
     arrays, rest = eqx.partition(plain, eqx.is_inexact_array)
     dtype = jnp.result_type(*(jax.tree.leaves(arrays) or [float]))
-    (rows,) = jax.export.symbolic_shape("b")
+    (batch,) = jax.export.symbolic_shape("b")
     spec = jax.tree.map(
-        lambda shape: jax.ShapeDtypeStruct((rows, *shape), dtype),
-        _one_row(model) if input is None else _shapes(input),
+        lambda shape: jax.ShapeDtypeStruct((batch, *shape), dtype),
+        _one_sample(model) if input is None else _shapes(input),
         is_leaf=_is_shape,
     )
 
@@ -66,14 +65,14 @@ def _trace_whole(whole: Whole) -> Traced:
     plain = _forward_only(baked(whole.net))
     arrays, rest = eqx.partition(plain, eqx.is_inexact_array)
     dtype = jnp.result_type(*jax.tree.leaves(arrays))
-    (rows,) = jax.export.symbolic_shape("b")
+    (batch,) = jax.export.symbolic_shape("b")
 
     def function(arrays: PyTree, x: PyTree) -> PyTree:
         return whole.answer(eqx.combine(arrays, rest), x, dtype)
 
     with doubles():
         spec = jax.tree.map(
-            lambda shape: jax.ShapeDtypeStruct((rows, *shape), np.float64),
+            lambda shape: jax.ShapeDtypeStruct((batch, *shape), np.float64),
             whole.row,
             is_leaf=_is_shape,
         )
@@ -114,26 +113,20 @@ def _forward_only(model: Any) -> Any:
     return jax.tree.map(one, model, is_leaf=_is_net)
 
 
-def _one_row(model: Any) -> PyTree:
-    """The shapes of one row of input, as far as the model says."""
+def _one_sample(model: Any) -> PyTree:
+    """The shapes of one sample, as far as the model says."""
     if isinstance(model, Chain):
-        return _one_row(model.nets[0])
+        return _one_sample(model.nets[0])
     if isinstance(model, Net) and isinstance(model.lift, AbstractLift):
-        field = model.field
-        if isinstance(field, AbstractBlockField):
-            return (field.dim,)
-        if isinstance(field, AbstractConvField):
-            whole = isinstance(model.lift, IdentityLift)
-            return (field.layout.state_size if whole else field.dim, *field.size)
-        return _shapes(field.state)
+        return _shapes(model.lift.input_shape(model.field))
     raise ValueError(
-        f"What a row of input looks like cannot be told from {type(model).__name__}. Give its shape, "
-        "as in export(model, path, to='onnx', input=(3, 28, 28))."
+        f"{type(model).__name__} does not say what shape an input has. Give the shape of one sample, as "
+        "in export.write(model, path, to='onnx', input=(3, 28, 28))."
     )
 
 
 def _shapes(input: Any) -> PyTree:
-    """Shapes of one row: given as such, or as arrays with rows in front."""
+    """Shapes of one sample: given as such, or as arrays with a batch axis in front."""
     if isinstance(input, int):
         return (input,)
     if _is_shape(input):
