@@ -22,11 +22,11 @@ from shootax._systems import AbstractSystem, PathSystem, TimePoint
 
 
 class ConstantPath(eqx.Module):
-    """The same θ at every moment."""
+    """The same θ at all times."""
 
     theta: PyTree[Array]
 
-    def __call__(self, moment: TimePoint) -> PyTree[Array]:
+    def __call__(self, point: TimePoint) -> PyTree[Array]:
         return self.theta
 
 
@@ -36,14 +36,33 @@ class PiecewisePath(eqx.Module):
     thetas: PyTree[Array]
     T: float = eqx.field(static=True)
 
-    def __call__(self, moment: TimePoint) -> PyTree[Array]:
+    def __call__(self, point: TimePoint) -> PyTree[Array]:
         blocks = jax.tree.leaves(self.thetas)[0].shape[0]
-        block = jnp.clip(jnp.floor(moment.inside * blocks / self.T).astype(int), 0, blocks - 1)
+        block = jnp.clip(jnp.floor(point.inside * blocks / self.T).astype(int), 0, blocks - 1)
         return jax.tree.map(lambda leaf: leaf[block], self.thetas)
 
 
+def check_drawn(field: AbstractField, scale: float, key: PRNGKeyArray) -> None:
+    """Raises unless free weights can be drawn from these."""
+    checks.instance(field, AbstractField, "field", "Static(UpDown(dim=2), key=key)")
+    checks.non_negative_number(scale, "scale")
+    checks.random_key(key)
+
+
 class Static(AbstractControl):
-    """One free θ for all times. The paper's *static direct*: an (augmented) neural ODE."""
+    """One free θ for all times. The paper's *static direct*: an (augmented) neural ODE.
+
+    !!! example
+
+        ```python
+        import jax
+        import shootax as sx
+
+        field = sx.UpDown(dim=1, inflation=4)
+        key = jax.random.key(0)
+        net = sx.Net(field, sx.Static(field, key=key), key=key)
+        ```
+    """
 
     theta: PyTree[Array]
     penalty: AbstractPenalty
@@ -64,6 +83,7 @@ class Static(AbstractControl):
         - `scale`: matrices start uniform in $±scale/\\sqrt{fan\\,in}$, biases at zero.
         - `key`: a JAX random key.
         """
+        check_drawn(field, scale, key)
         self.theta = draw_theta(field, scale, key)
         self.penalty = checked_weight_penalty(field, penalty)
         self.T = checked_horizon(T)
@@ -79,7 +99,19 @@ class Static(AbstractControl):
 
 
 class Piecewise(AbstractControl):
-    """A free θ for each of $B$ equal blocks of time. The paper's *dynamic direct*."""
+    """A free θ for each of $B$ equal blocks of time. The paper's *dynamic direct*.
+
+    !!! example
+
+        ```python
+        import jax
+        import shootax as sx
+
+        field = sx.UpDown(dim=1, inflation=4)
+        control = sx.Piecewise(field, 5, key=jax.random.key(0))
+        print(control.theta["theta1"].shape)  # (5, 1, 4)
+        ```
+    """
 
     theta: PyTree[Array]
     penalty: AbstractPenalty
@@ -98,6 +130,7 @@ class Piecewise(AbstractControl):
     ):
         """**Arguments:** `blocks`, their number $B$; the rest as in [`shootax.Static`][]."""
         self.blocks = checks.positive_integer(blocks, "blocks")
+        check_drawn(field, scale, key)
         self.theta = draw_theta(field, scale, key, self.blocks)
         self.penalty = checked_weight_penalty(field, penalty)
         self.T = checked_horizon(T)

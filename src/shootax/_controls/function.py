@@ -18,6 +18,7 @@ from shootax._controls.base import (
     draw_theta,
     gauss_legendre,
 )
+from shootax._controls.direct import check_drawn
 from shootax._fields import AbstractField
 from shootax._fields.batch import pack
 from shootax._integrators import AbstractIntegrator
@@ -31,8 +32,8 @@ class FunctionPath(eqx.Module):
     field: AbstractField
     function: Callable[[Any], PyTree[Array]]
 
-    def __call__(self, moment: TimePoint) -> PyTree[Array]:
-        return pack(self.field, self.function(moment.t))
+    def __call__(self, point: TimePoint) -> PyTree[Array]:
+        return pack(self.field, self.function(point.t))
 
 
 class FunctionControl(AbstractControl):
@@ -72,6 +73,11 @@ class FunctionControl(AbstractControl):
         - `function`: takes a time and returns θ.
         - `points`: of the quadrature rule.
         """
+        checks.instance(field, AbstractField, "field", "FunctionControl(field, function)")
+        if not callable(function) or isinstance(function, type):
+            raise TypeError(
+                f"function must be a function of time that returns θ, got {checks.shown(function)}."
+            )
         got = jax.tree.map(jnp.shape, jax.eval_shape(function, 0.0))
         want = jax.tree.map(lambda leaf: leaf.shape, field.theta)
         if got != want:
@@ -98,6 +104,17 @@ class Basis(AbstractControl):
 
     The basis is orthonormal, $\\tfrac1T ∫ φ_i φ_j\\, dt = δ_{ij}$, so a quadratic penalty is exact:
     $∫R\\, dt = T Σ_i R(c_i)$.
+
+    !!! example
+
+        ```python
+        import jax
+        import shootax as sx
+
+        field = sx.UpDown(dim=1, inflation=4)
+        control = sx.Basis(field, "fourier", 7, key=jax.random.key(0))
+        print(control.coefficients["theta1"].shape)  # (7, 1, 4)
+        ```
     """
 
     coefficients: PyTree[Array]
@@ -125,6 +142,7 @@ class Basis(AbstractControl):
         """
         self.kind = checks.one_of(kind, BASES, "basis")  # pyright: ignore[reportAttributeAccessIssue]
         self.terms = checks.positive_integer(terms, "terms")
+        check_drawn(field, scale, key)
         self.coefficients = jax.tree.map(
             lambda leaf: jnp.concatenate([leaf[None], jnp.zeros((self.terms - 1, *leaf.shape))]),
             draw_theta(field, scale, key),

@@ -19,20 +19,31 @@ class StagewisePath(eqx.Module):
 
     thetas: PyTree[Array]
 
-    def __call__(self, moment: TimePoint) -> PyTree[Array]:
-        return jax.tree.map(lambda leaf: leaf[moment.step, moment.stage], self.thetas)
+    def __call__(self, point: TimePoint) -> PyTree[Array]:
+        return jax.tree.map(lambda leaf: leaf[point.step, point.stage], self.thetas)
 
 
 class Stagewise(AbstractControl):
     """A θ for each stage of each step of one fixed-step integrator; made by [`shootax.bake`][].
 
     It goes with that integrator alone, and reports states at grid points only.
+
+    !!! example
+
+        ```python
+        import jax
+        import shootax as sx
+
+        net = sx.Net(sx.UpDown(dim=1, inflation=4), particles=3, key=jax.random.key(0))
+        control = sx.bake(net).control
+        print(type(control).__name__, control.theta["b1"].shape)
+        ```
     """
 
     theta: PyTree[Array]
     penalty: Penalty
     fractions: tuple[float, ...] = eqx.field(static=True)
-    weights: tuple[float, ...] = eqx.field(static=True)
+    quadrature_weights: tuple[float, ...] = eqx.field(static=True)
     T: float = eqx.field(static=True)
 
     def system(self, field: AbstractField, rows: int) -> AbstractSystem:
@@ -44,7 +55,9 @@ class Stagewise(AbstractControl):
         h = self.T / steps
         step, stage = (a.ravel() for a in np.mgrid[:steps, :stages])
         t = (step + np.asarray(self.fractions)[stage]) * h
-        return Quadrature(TimePoint(t, t, step, stage), h * np.asarray(self.weights)[stage])
+        return Quadrature(
+            TimePoint(t, t, step, stage), h * np.asarray(self.quadrature_weights)[stage]
+        )
 
     def cost(self, field: AbstractField, integrator: AbstractIntegrator) -> Float[Array, ""]:
         """$∫R\\, dt$ by the integrator's own rule."""
@@ -54,7 +67,8 @@ class Stagewise(AbstractControl):
                 "longer has. Ask the original model for its penalty."
             )
         rates = jax.vmap(jax.vmap(self.penalty))(self.theta)
-        return self.T / rates.shape[0] * jnp.sum(rates @ jnp.asarray(self.weights, rates.dtype))
+        weights = jnp.asarray(self.quadrature_weights, rates.dtype)
+        return self.T / rates.shape[0] * jnp.sum(rates @ weights)
 
     def check(self, integrator: AbstractIntegrator) -> None:
         """Raises unless the weights are those of this integrator's stages."""
@@ -68,3 +82,13 @@ class Stagewise(AbstractControl):
                 f"These weights were baked for {steps} steps with stages at {self.fractions} of each "
                 f"step; they cannot be used with {integrator}. Bake the original model again."
             )
+
+
+Stagewise.__init__.__doc__ = """**Arguments:**
+
+- `theta`: the weights, each entry `(steps, stages, ...)`.
+- `penalty`: $R$, as in [`shootax.Particles`][].
+- `fractions`: at which of each step its stages are.
+- `quadrature_weights`: with which the stages count in an integral over one step of length 1.
+- `T`: the final time.
+"""
