@@ -4,6 +4,7 @@ import inspect
 import math
 from typing import Any
 
+import equinox as eqx
 import jax
 import jax.core
 import jax.numpy as jnp
@@ -19,6 +20,8 @@ def shown(value: Any) -> str:
     """A value as it stands in a message, with its type, cut to one line."""
     if inspect.isclass(value):
         return f"the class {value.__name__} itself"
+    if isinstance(value, eqx.Module) or callable(value):
+        return f"a {type(value).__name__}"  # their values fill a screen
     text = " ".join(repr(value).split())
     text = text if len(text) <= 80 else f"{text[:77]}..."
     return text if value is None else f"{text} (of type {type(value).__name__})"
@@ -51,6 +54,13 @@ def random_key(key: Any) -> Any:
 def positive_integer(value: Any, name: str) -> int:
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
         raise ValueError(f"{name} must be a whole number of at least 1, got {value!r}.")
+    return int(value)
+
+
+def seed(value: Any) -> int:
+    """A whole number of at least 0, as random generators take."""
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 0:
+        raise ValueError(f"seed must be a whole number of at least 0, got {value!r}.")
     return int(value)
 
 

@@ -17,7 +17,7 @@ from shootax._controls.base import (
 from shootax._fields import AbstractField
 from shootax._fields.batch import pack
 from shootax._integrators import AbstractIntegrator
-from shootax._penalties import AbstractPenalty
+from shootax._penalties import AbstractPenalty, Penalty
 from shootax._systems import AbstractSystem, PathSystem, TimePoint
 
 
@@ -42,9 +42,18 @@ class PiecewisePath(eqx.Module):
         return jax.tree.map(lambda leaf: leaf[block], self.thetas)
 
 
-def check_drawn(field: AbstractField, scale: float, key: PRNGKeyArray) -> None:
-    """Raises unless free weights can be drawn from these."""
+def check_control(field: AbstractField, penalty: Penalty | None) -> None:
+    """Raises unless these are a field and a penalty."""
     checks.instance(field, AbstractField, "field", "Static(UpDown(dim=2), key=key)")
+    if penalty is not None:
+        checks.instance(penalty, Penalty, "penalty", "penalty=Quadratic()")
+
+
+def check_drawn(
+    field: AbstractField, penalty: Penalty | None, scale: float, key: PRNGKeyArray
+) -> None:
+    """Raises unless free weights can be drawn from these."""
+    check_control(field, penalty)
     checks.non_negative_number(scale, "scale")
     checks.random_key(key)
 
@@ -83,7 +92,7 @@ class Static(AbstractControl):
         - `scale`: matrices start uniform in $±scale/\\sqrt{fan\\,in}$, biases at zero.
         - `key`: a JAX random key.
         """
-        check_drawn(field, scale, key)
+        check_drawn(field, penalty, scale, key)
         self.theta = draw_theta(field, scale, key)
         self.penalty = checked_weight_penalty(field, penalty)
         self.T = checked_horizon(T)
@@ -130,7 +139,7 @@ class Piecewise(AbstractControl):
     ):
         """**Arguments:** `blocks`, their number $B$; the rest as in [`shootax.Static`][]."""
         self.blocks = checks.positive_integer(blocks, "blocks")
-        check_drawn(field, scale, key)
+        check_drawn(field, penalty, scale, key)
         self.theta = draw_theta(field, scale, key, self.blocks)
         self.penalty = checked_weight_penalty(field, penalty)
         self.T = checked_horizon(T)

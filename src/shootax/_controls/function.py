@@ -18,7 +18,7 @@ from shootax._controls.base import (
     draw_theta,
     gauss_legendre,
 )
-from shootax._controls.direct import check_drawn
+from shootax._controls.direct import check_control, check_drawn
 from shootax._fields import AbstractField
 from shootax._fields.batch import pack
 from shootax._integrators import AbstractIntegrator
@@ -73,7 +73,7 @@ class FunctionControl(AbstractControl):
         - `function`: takes a time and returns θ.
         - `points`: of the quadrature rule.
         """
-        checks.instance(field, AbstractField, "field", "FunctionControl(field, function)")
+        check_control(field, penalty)
         if not callable(function) or isinstance(function, type):
             raise TypeError(
                 f"function must be a function of time that returns θ, got {checks.shown(function)}."
@@ -142,7 +142,7 @@ class Basis(AbstractControl):
         """
         self.kind = checks.one_of(kind, BASES, "basis")  # pyright: ignore[reportAttributeAccessIssue]
         self.terms = checks.positive_integer(terms, "terms")
-        check_drawn(field, scale, key)
+        check_drawn(field, penalty, scale, key)
         self.coefficients = jax.tree.map(
             lambda leaf: jnp.concatenate([leaf[None], jnp.zeros((self.terms - 1, *leaf.shape))]),
             draw_theta(field, scale, key),

@@ -5,6 +5,7 @@ from typing import ClassVar
 import equinox as eqx
 import jax
 
+from shootax import _checks as checks
 from shootax._integrators.fixed import AbstractFixedStep, Step
 from shootax._integrators.fixed_point import fixed_point
 from shootax._integrators.gradients import AbstractGradient, Direct
@@ -37,6 +38,9 @@ class ImplicitMidpoint(AbstractFixedStep):
     steps: int = eqx.field(static=True, default=10)
     gradient: AbstractGradient = Direct()
     max_iterations: int = eqx.field(static=True, default=50)
+
+    def __check_init__(self):
+        checks.positive_integer(self.max_iterations, "max_iterations")
 
     def stages(self, system: AbstractSystem, step: Step, y: State):
         point = step.point(0.5, 0)
@@ -81,6 +85,9 @@ class SymplecticEuler(AbstractFixedStep):
     steps: int = eqx.field(static=True, default=10)
     gradient: AbstractGradient = Direct()
     max_iterations: int = eqx.field(static=True, default=50)
+
+    def __check_init__(self):
+        checks.positive_integer(self.max_iterations, "max_iterations")
 
     def stages(self, system: AbstractSystem, step: Step, y: State):
         if step.h < 0:

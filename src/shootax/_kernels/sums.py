@@ -26,6 +26,11 @@ class SumKernel(AbstractKernel):
 
     def __init__(self, *kernels: AbstractKernel, weights: tuple[float, ...] | None = None):
         """**Arguments:** the `kernels`, and their `weights`, by default all 1."""
+        if not (weights is None or isinstance(weights, tuple | list)):
+            raise TypeError(f"weights must be a tuple of numbers, got {checks.shown(weights)}.")
+        for kernel in kernels:
+            example = "SumKernel(GaussianKernel(0.3), GaussianKernel(2.0))"
+            checks.instance(kernel, AbstractKernel, "Each of kernels", example)
         weights = (1.0,) * len(kernels) if weights is None else tuple(weights)
         if not kernels or len(weights) != len(kernels):
             raise ValueError(
