@@ -10,6 +10,7 @@ import numpy as np
 from jaxtyping import Array, PyTree
 
 from shootax import _checks as checks
+from shootax._fork import refuse_after_fork
 
 
 def is_table(values: Any) -> bool:
@@ -41,7 +42,11 @@ def as_numbers(values: Any) -> Any:
 
 
 def as_arrays(tree: PyTree) -> PyTree:
-    """The same tree with arrays for its leaves, where lists of numbers are leaves."""
+    """The same tree with arrays for its leaves, where lists of numbers are leaves.
+
+    All data of a user come through here, so this is where a fork that would hang is found out.
+    """
+    refuse_after_fork()
     return jax.tree.map(as_numbers, tree, is_leaf=is_table)
 
 

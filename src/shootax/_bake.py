@@ -17,7 +17,6 @@ from shootax._arrays import as_arrays
 from shootax._chain import Chain, ParticleChain
 from shootax._controls import Particles, Stagewise
 from shootax._flow import along
-from shootax._fork import refuse_after_fork
 from shootax._integrators import AbstractFixedStep, AbstractIntegrator
 from shootax._net import Net
 from shootax._systems import AbstractSystem, State, TimePoint
@@ -162,7 +161,6 @@ def predict(model: Any, x: PyTree[Array], *, batch_size: int = 4096) -> PyTree[A
         print(sx.predict(net, np.zeros((1000, 1)), batch_size=300).shape)  # (1000, 1)
         ```
     """
-    refuse_after_fork()
     batch_size = checks.positive_integer(batch_size, "batch_size")
     if not callable(model) or isinstance(model, type):
         raise TypeError(f"model must be a module that is called, got {checks.shown(model)}.")
