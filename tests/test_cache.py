@@ -33,7 +33,7 @@ def test_dropping_programs_is_logged(monkeypatch, caplog):
     monkeypatch.setattr(jax, "clear_caches", lambda: cleared.append(True))
     monkeypatch.setattr(_cache, "_maps_taken", lambda: 900)
     monkeypatch.setattr(_cache, "_maps_limit", lambda: 1000)
-    with caplog.at_level("WARNING", logger="shootax"):
+    with caplog.at_level("INFO", logger="shootax"):
         assert not make_room(share=0.95)
         assert not caplog.records
         assert make_room(share=0.5)

@@ -60,7 +60,7 @@ def make_room(share: float = 0.6) -> bool:
     limit = _maps_limit()
     if taken is None or taken <= share * limit:
         return False
-    _LOG.warning(
+    _LOG.info(
         "The compiled programs of this process take %d of at most %d memory maps. They are dropped, "
         "and compiled again when needed.",
         taken,
