@@ -45,7 +45,7 @@ def test_theta_stays_that_of_the_live_net(case):
     net, _, _ = case
     coarse = sx.bake(net, integrator=sx.RK4(steps=4)).control.theta
     times = np.array([0.0, 0.5, 0.5, 1.0]) * 1.5 / 4 + 1.5 / 4  # the stages of the second step
-    path = sx.theta_path(net.field, net.control, times, integrator=net.integrator)
+    path = sx.theta_path(net, times)
     for name, value in path.items():
         np.testing.assert_allclose(coarse[name][1], value, rtol=1e-12, atol=1e-14)
 

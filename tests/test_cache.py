@@ -7,6 +7,7 @@ import jax
 import jax.numpy as jnp
 import pytest
 
+from shootax import _cache
 from shootax._cache import make_room
 
 
@@ -25,6 +26,30 @@ def test_programs_are_dropped_when_they_take_too_much():
     assert double._cache_size() == 0
     assert _maps() < before
     assert double(jnp.ones(3))[0] == 2
+
+
+def test_dropping_programs_is_logged(monkeypatch, caplog):
+    cleared = []
+    monkeypatch.setattr(jax, "clear_caches", lambda: cleared.append(True))
+    monkeypatch.setattr(_cache, "_maps_taken", lambda: 900)
+    monkeypatch.setattr(_cache, "_maps_limit", lambda: 1000)
+    with caplog.at_level("INFO", logger="shootax"):
+        assert not make_room(share=0.95)
+        assert not caplog.records
+        assert make_room(share=0.5)
+    assert cleared == [True]
+    assert "900 of at most 1000 memory maps" in caplog.text
+
+
+def test_without_proc_nothing_is_dropped(monkeypatch):
+    def missing(*args, **kwargs):
+        raise OSError("no such file")
+
+    monkeypatch.setattr("builtins.open", missing)
+    monkeypatch.setattr(pathlib.Path, "read_text", missing)
+    assert _cache._maps_taken() is None
+    assert _cache._maps_limit() == 65530
+    assert not make_room(share=1e-9)
 
 
 def _maps() -> int:

@@ -99,7 +99,7 @@ def test_free_weights_have_no_gradient_at_trained_shooting(name):
     net, energy = trained(field, sx.RK4(40))
     layers = 800
     middles = (np.arange(layers) + 0.5) / layers * net.control.T
-    thetas = sx.theta_path(field, net.control, middles, integrator=net.integrator)
+    thetas = sx.theta_path(net, middles)
     _, relative, free = relative_gradient(field, net, thetas, midpoint=True)
     assert relative < 1e-3
     np.testing.assert_allclose(free(thetas), energy, rtol=1e-4)
@@ -128,7 +128,7 @@ def test_descent_on_free_weights_gains_nothing():
     net, _ = trained(field, sx.RK4(40))
     layers = 60
     middles = (np.arange(layers) + 0.5) / layers * net.control.T
-    thetas = sx.theta_path(field, net.control, middles, integrator=net.integrator)
+    thetas = sx.theta_path(net, middles)
     _, _, free = relative_gradient(field, net, thetas, midpoint=True)
     flat, rebuild = jax.flatten_util.ravel_pytree(thetas)
     value = jax.jit(jax.value_and_grad(lambda v: free(rebuild(v))))

@@ -10,6 +10,7 @@ import pytest
 
 import shootax
 
+ROOMS = ("nn", "extend", "kernels", "maximisers", "data")
 ROOT = pathlib.Path(__file__).parents[1]
 BLOCK = re.compile(r"^( *)```python\n(.*?)^\1```", re.DOTALL | re.MULTILINE)
 
@@ -22,15 +23,16 @@ def blocks(text):
 
 def documented():
     """Public names and their methods, each with its docstring."""
-    rooms = shootax, shootax.extend, shootax.kernels, shootax.maximisers, shootax.nn
-    for name, thing in (item for room in rooms for item in vars(room).items()):
-        if name.startswith("_") or inspect.ismodule(thing):
-            continue
-        yield name, thing.__doc__ or ""
-        if inspect.isclass(thing):
-            for method, function in vars(thing).items():
-                if callable(function) or isinstance(function, classmethod | property):
-                    yield f"{name}.{method}", function.__doc__ or ""
+    rooms = {"": shootax, **{f"{room}.": getattr(shootax, room) for room in ROOMS}}
+    for room, module in rooms.items():
+        for name, thing in vars(module).items():
+            if name.startswith("_") or inspect.ismodule(thing):
+                continue
+            yield f"{room}{name}", thing.__doc__ or ""
+            if inspect.isclass(thing):
+                for method, function in vars(thing).items():
+                    if callable(function) or isinstance(function, classmethod | property):
+                        yield f"{room}{name}.{method}", function.__doc__ or ""
 
 
 def examples():

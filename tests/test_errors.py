@@ -33,11 +33,11 @@ def spoiled(value: float) -> np.ndarray:
 @pytest.mark.parametrize(
     ("shape", "message"),
     [
-        ((4, 3), r"shape \(rows, 2\), as the field has dim=2; got \(4, 3\)"),
+        ((4, 3), r"shape \(batch, 2\), as the field has dim=2; got \(4, 3\)"),
         ((4, 1), r"got \(4, 1\)"),
         ((2,), r"got \(2,\)"),
         ((4, 2, 1), r"got \(4, 2, 1\)"),
-        ((0, 2), "no rows"),
+        ((0, 2), "no samples"),
     ],
 )
 def test_input_of_the_wrong_shape(shape, message):
@@ -65,7 +65,7 @@ def test_input_that_is_not_numbers():
 @pytest.mark.parametrize(
     ("z", "message"),
     [
-        (np.zeros((4, 7)), r"\(rows, 8\) for UpDown, got \(4, 7\)"),
+        (np.zeros((4, 7)), r"\(batch, 8\) for UpDown, got \(4, 7\)"),
         ({"x": np.zeros((4, 8))}, "states must have shape"),
     ],
 )
@@ -182,7 +182,7 @@ def test_final_time(control, T):
         ([0.5, np.nan], "times must be finite"),
         ([], "times must have shape"),
         (0.5, "times must have shape"),
-        ([[0.1, 0.2]] * 3, r"\(4, times\) with one line for each row"),
+        ([[0.1, 0.2]] * 3, r"\(4, times\) with one line for each sample"),
         ([[0.1, 0.2]] * 3 + [[0.2, 0.1]], "sorted and increasing"),
         ([[0.1, 0.2]] * 3 + [[0.2, 1.2]], "lie in"),
         (np.zeros((4, 2, 1)), "times must have shape"),
@@ -200,7 +200,7 @@ def test_times_of_a_flow_back_go_down():
 
 def test_theta_path_times():
     with pytest.raises(ValueError, match="lie in"):
-        sx.theta_path(FIELD, NET.control, [0.5, 2.0])
+        sx.theta_path(NET, [0.5, 2.0])
 
 
 @pytest.mark.parametrize(
@@ -320,7 +320,7 @@ def test_adaptive_step_limit_is_an_error_not_a_wrong_answer():
         ({"x": X[:0], "y": X[:0]}, "data are empty"),
         ({"x": 1.0, "y": 1.0}, "data are empty"),
         ({"y": X[:3]}, r"same number of samples, got \(4,\) and \(3,\)"),
-        ({"x": np.ones((4, 3))}, r"shape \(rows, 2\)"),
+        ({"x": np.ones((4, 3))}, r"shape \(batch, 2\)"),
         ({"x": np.array([["a", "b"]] * 4)}, "Data must be numbers"),
         ({"epochs": 0}, "epochs must be a whole number"),
         ({"batch_size": 0}, "batch_size must be a whole number"),

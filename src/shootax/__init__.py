@@ -74,7 +74,8 @@ from shootax._integrators import Tsit5 as Tsit5
 from shootax._chain import Chain as Chain
 from shootax._net import Net as Net
 from shootax._flow import flow as flow
-from shootax._flow import theta_path as theta_path
+from shootax._paths import particle_path as particle_path
+from shootax._paths import theta_path as theta_path
 
 # Training
 from shootax._train import AbstractSampler as AbstractSampler

@@ -1,10 +1,16 @@
-"""Numbers as they come from a user: arrays, lists, frames of pandas."""
+"""Numbers as they come from a user, arrays, lists or data frames, and the dtype they get."""
 
+import functools
 from typing import Any
 
+import equinox as eqx
 import jax
+import jax.numpy as jnp
 import numpy as np
-from jaxtyping import PyTree
+from jaxtyping import Array, PyTree
+
+from shootax import _checks as checks
+from shootax._fork import refuse_after_fork
 
 
 def is_table(values: Any) -> bool:
@@ -19,7 +25,13 @@ def as_numbers(values: Any) -> Any:
     """An array from whatever holds numbers. Arrays of JAX, traced ones too, are returned as they are."""
     if isinstance(values, jax.Array):
         return values
-    array = np.asarray(values)
+    try:
+        array = np.asarray(values)
+    except (TypeError, ValueError, RuntimeError) as error:
+        raise ValueError(
+            f"The data must be an array of numbers, got a {type(values).__name__} that NumPy cannot "
+            f"turn into one ({error}). Convert it first, as in np.asarray(x, float)."
+        ) from None
     # A frame whose columns differ in type is an array of objects.
     if array.dtype.kind == "O" and not any(isinstance(item, str) for item in array.flat):
         try:
@@ -30,5 +42,49 @@ def as_numbers(values: Any) -> Any:
 
 
 def as_arrays(tree: PyTree) -> PyTree:
-    """The same tree with arrays for its leaves, where lists of numbers are leaves."""
+    """The same tree with arrays for its leaves, where lists of numbers are leaves.
+
+    All data of a user come through here, so this is where a fork that would hang is found out.
+    """
+    refuse_after_fork()
     return jax.tree.map(as_numbers, tree, is_leaf=is_table)
+
+
+def model_dtype(*parts: Any) -> np.dtype:
+    """The dtype of the floating-point parameters of a model, the widest if they differ.
+
+    Without any it is JAX's default. Penalties do not count: they never meet the data.
+    """
+    found = {
+        leaf.dtype
+        for part in parts
+        for path, leaf in jax.tree_util.tree_leaves_with_path(part)
+        if eqx.is_inexact_array(leaf) and getattr(path[:1] and path[0], "name", "") != "penalty"
+    }
+    if not found:
+        return np.dtype(jnp.result_type(float))
+    with jax.numpy_dtype_promotion("standard"):
+        return np.dtype(functools.reduce(jnp.promote_types, found))
+
+
+def model_inputs(x: Any, dtype: Any, name: str = "The input") -> PyTree[Array]:
+    """Arrays of `dtype` from the input of a model.
+
+    What is on the host is checked there for NaN and infinity. Arrays of JAX are not looked at, which
+    would copy them to the host: NaN in, NaN out.
+    """
+    tree = as_arrays(x)
+    leaves = jax.tree.leaves(tree)
+    if not leaves:
+        raise TypeError(f"{name} must be an array or a tree of arrays, got {checks.shown(x)}.")
+    for leaf in leaves:
+        checks.real_numbers(leaf, name)
+        if not isinstance(leaf, jax.Array):
+            checks.finite(leaf, name)
+    lengths = {leaf.shape[:1] for leaf in leaves}
+    if len(lengths) > 1 or lengths == {()}:
+        raise ValueError(
+            f"{name} must have samples along its first axis, as many in every array of a tree; got "
+            f"shapes {[leaf.shape for leaf in leaves]}. Use x[None] for a single sample."
+        )
+    return jax.tree.map(lambda leaf: jnp.asarray(leaf, dtype), tree)

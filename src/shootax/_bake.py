@@ -13,6 +13,7 @@ import numpy as np
 from jaxtyping import Array, PyTree
 
 from shootax import _checks as checks
+from shootax._arrays import as_arrays
 from shootax._chain import Chain, ParticleChain
 from shootax._controls import Particles, Stagewise
 from shootax._flow import along
@@ -44,11 +45,13 @@ def bake(model: Any, *, integrator: AbstractFixedStep | None = None) -> Any:
         ```
     """
 
+    if integrator is not None:
+        _check_fixed(integrator)
     if not any(_is_whole(leaf) for leaf in jax.tree.leaves(model, is_leaf=_is_whole)):
         raise ValueError(
             f"There is no net to bake in {type(model).__name__}. Give a Net, or a pytree that holds "
             "some. Of a fitted estimator, bake(estimator.net_) gives the net alone, which takes "
-            "scaled columns; export(estimator, path, to=...) writes all of it."
+            "scaled columns; shootax.export.write(estimator, path, to=...) writes all of it."
         )
 
     def one(leaf: Any) -> Any:
@@ -83,11 +86,7 @@ def _unpassed(model: ParticleChain, integrator: AbstractFixedStep | None) -> Cha
 
 
 def _bake(net: Net, integrator: AbstractIntegrator) -> Net:
-    if not isinstance(integrator, AbstractFixedStep):
-        raise ValueError(
-            f"{type(integrator).__name__} has no fixed stages to bake. Give a fixed-step integrator, "
-            "as in bake(net, integrator=RK4(steps=20))."
-        )
+    integrator = _check_fixed(integrator)
     if isinstance(net.control, Stagewise):
         raise ValueError("The model is baked already: its weights fit its own integrator alone.")
     own = isinstance(net.integrator, type(integrator)) and _steps(net) == integrator.steps
@@ -103,6 +102,17 @@ def _bake(net: Net, integrator: AbstractIntegrator) -> Net:
         T=net.control.T,
     )
     return eqx.tree_at(lambda n: (n.control, n.integrator), net, (control, integrator))
+
+
+def _check_fixed(integrator: Any) -> AbstractFixedStep:
+    example = "bake(net, integrator=RK4(steps=20))"
+    checks.instance(integrator, AbstractIntegrator, "integrator", example)
+    if not isinstance(integrator, AbstractFixedStep):
+        raise ValueError(
+            f"{type(integrator).__name__} has no fixed stages to bake. Give a fixed-step integrator, "
+            f"as in {example}."
+        )
+    return integrator
 
 
 def _steps(net: Net) -> int:
@@ -122,27 +132,54 @@ def _path_thetas(net: Net, integrator: AbstractFixedStep) -> PyTree[Array]:
     steps, stages = np.mgrid[: integrator.steps, : len(integrator.fractions)]
     times = (steps + np.asarray(integrator.fractions)[stages]) * net.control.T / integrator.steps
     flat, nowhere = times.ravel(), np.full(times.size, -1)
-    moments = TimePoint(flat, flat, nowhere, nowhere)
-    thetas = along(net.field, net.control, _theta, moments, net.integrator)
+    points = TimePoint(flat, flat, nowhere, nowhere)
+    thetas = along(net.field, net.control, _theta, points, net.integrator)
     return jax.tree.map(lambda leaf: leaf.reshape(*times.shape, *leaf.shape[1:]), thetas)
 
 
-def _theta(system: AbstractSystem, moment: TimePoint, y: State) -> PyTree[Array]:
-    return system.theta(moment, y)
+def _theta(system: AbstractSystem, point: TimePoint, y: State) -> PyTree[Array]:
+    return system.theta(point, y)
 
 
 def predict(model: Any, x: PyTree[Array], *, batch_size: int = 4096) -> PyTree[Array]:
-    """The outputs for many rows, in batches. The particles are integrated once for all of them."""
+    """The outputs for many samples, batch by batch. The particles are integrated once for all.
+
+    **Arguments:**
+
+    - `model`: a [`shootax.Net`][], or any module that maps a batch to a batch.
+    - `x`: the inputs, as a net takes them.
+    - `batch_size`: how many samples go through at once: a matter of memory alone.
+
+    !!! example
+
+        ```python
+        import jax
+        import numpy as np
+        import shootax as sx
+
+        net = sx.Net(sx.UpDown(dim=1, inflation=4), particles=3, key=jax.random.key(0))
+        print(sx.predict(net, np.zeros((1000, 1)), batch_size=300).shape)  # (1000, 1)
+        ```
+    """
     batch_size = checks.positive_integer(batch_size, "batch_size")
+    if not callable(model) or isinstance(model, type):
+        raise TypeError(f"model must be a module that is called, got {checks.shown(model)}.")
+    x = as_arrays(x)
+    if not jax.tree.leaves(x):
+        raise TypeError(f"x must be an array or a tree of arrays, got {checks.shown(x)}.")
 
     def prepare(leaf: Any) -> Any:
         fixed = isinstance(leaf, Net) and isinstance(leaf.integrator, AbstractFixedStep)
         return bake(leaf) if fixed and isinstance(leaf.control, Particles) else leaf
 
     plain = jax.tree.map(prepare, model, is_leaf=lambda leaf: isinstance(leaf, Net))
-    rows = jax.tree.leaves(x)[0].shape[0]
-    parts = [
-        plain(jax.tree.map(lambda leaf, s=start: leaf[s : s + batch_size], x))
-        for start in range(0, max(rows, 1), batch_size)
-    ]
+    samples = jax.tree.leaves(x)[0].shape[:1]
+    parts = (
+        [
+            plain(jax.tree.map(lambda leaf, s=start: leaf[s : s + batch_size], x))
+            for start in range(0, max(*samples, 1), batch_size)
+        ]
+        if samples
+        else [plain(x)]
+    )
     return jax.tree.map(lambda *leaves: jnp.concatenate(leaves), *parts)

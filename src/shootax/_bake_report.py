@@ -16,6 +16,7 @@ from shootax._fields import AbstractField, infer_layout
 from shootax._integrators import AbstractFixedStep
 from shootax._measures import count
 from shootax._net import Net
+from shootax._paths import one_net
 from shootax._systems import cheaper, operations
 
 
@@ -24,8 +25,8 @@ class Baked(NamedTuple):
 
     `error` is the root mean square difference from the live model's outputs, and `largest` the
     largest one; `parameters` the number of weights of the plain network; `evaluations` how often
-    each sample goes through the field; `operations` the additions and multiplications for one sample, and
-    `live_operations` those of the live model, with its particles shared among the samples of a batch.
+    each sample goes through the field; `operations` the additions and multiplications for one sample,
+    and `live_operations` those of the live model, with its particles shared among a batch.
     """
 
     steps: int
@@ -48,8 +49,7 @@ def bake_report(
     **Arguments:**
 
     - `net`: a net that is not baked, with a fixed-step integrator.
-    - `x`: a batch of inputs to compare on. The live model's cost for the particles
-        is shared among its samples.
+    - `x`: a batch of inputs to compare on. The live model's cost is shared among its samples.
     - `steps`: the numbers of steps; by default those of the net, and one, two and so on to eight
         times fewer.
 
@@ -66,6 +66,7 @@ def bake_report(
         plain = sx.bake(net, integrator=sx.RK4(steps=5))
         ```
     """
+    one_net(net, "bake_report")
     own = _fixed_step(net)
     if steps is None:
         steps = sorted({-(-own.steps // n) for n in range(1, 9)}, reverse=True)
@@ -117,6 +118,7 @@ def bake_within(net: Net, x: PyTree[Array], tolerance: float = 1e-3) -> Net:
         print(plain.integrator.steps)
         ```
     """
+    one_net(net, "bake_within")
     tolerance = checks.positive_number(tolerance, "tolerance")
     own, truth = _fixed_step(net), net(x)
     allowed = tolerance * _largest(truth)

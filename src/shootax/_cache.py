@@ -1,17 +1,30 @@
 """Compiled programs: kept on disk, so that a second start does not compile again, and not too many
 of them in memory."""
 
+import logging
 import os
 import pathlib
 import warnings
 
 import jax
 
+from shootax._fork import refuse_after_fork
+
+_LOG = logging.getLogger("shootax")
+_USUAL_LIMIT = 65530
+"""Of the maps of a process, where Linux does not tell."""
+
 
 def use_compilation_cache(folder: str | os.PathLike | None = None) -> pathlib.Path:
-    """Keeps compiled programs in `folder`, by default `~/.cache/shootax` (or `XDG_CACHE_HOME`).
+    """Keeps compiled programs on disk, so that the next process need not compile them again.
 
-    The commands do this by themselves. Call it before the first computation. Returns the folder.
+    The commands do this by themselves. In Python call it before the first computation.
+
+    **Arguments:**
+
+    - `folder`: where to; by default `~/.cache/shootax` (or in `XDG_CACHE_HOME`). It is created.
+
+    **Returns:** the folder.
 
     !!! example
 
@@ -21,8 +34,12 @@ def use_compilation_cache(folder: str | os.PathLike | None = None) -> pathlib.Pa
         sx.use_compilation_cache()
         ```
     """
+    if not (folder is None or isinstance(folder, str | os.PathLike)):
+        raise TypeError(f"folder must be a path, got {folder!r}.")
     home = pathlib.Path(os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache")
     chosen = pathlib.Path(folder) if folder is not None else home / "shootax"
+    if chosen.exists() and not chosen.is_dir():
+        raise NotADirectoryError(f"folder must be a folder, got the file {chosen}.")
     chosen.mkdir(parents=True, exist_ok=True)
     jax.config.update("jax_compilation_cache_dir", str(chosen))
     jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)
@@ -39,13 +56,10 @@ def make_room(share: float = 0.85, *, quiet: bool = False) -> bool:
 
     Returns whether anything was dropped, which is when more than `share` of the limit was taken.
     """
-    try:
-        limit = int(pathlib.Path("/proc/sys/vm/max_map_count").read_text())
-        with open("/proc/self/maps", "rb") as lines:
-            taken = sum(1 for _ in lines)
-    except OSError:  # not Linux
-        return False
-    if taken <= share * limit:
+    refuse_after_fork()
+    taken = _maps_taken()
+    limit = _maps_limit()
+    if taken is None or taken <= share * limit:
         return False
     if not quiet and not _warned:
         _warned.append(True)
@@ -62,3 +76,19 @@ def make_room(share: float = 0.85, *, quiet: bool = False) -> bool:
 
 _warned: list[bool] = []
 """Whether there was a warning, which is given once."""
+
+
+def _maps_taken() -> int | None:
+    """The memory maps of this process, or `None` where they cannot be counted (not Linux)."""
+    try:
+        with open("/proc/self/maps", "rb") as lines:
+            return sum(1 for _ in lines)
+    except OSError:
+        return None
+
+
+def _maps_limit() -> int:
+    try:
+        return int(pathlib.Path("/proc/sys/vm/max_map_count").read_text())
+    except (OSError, ValueError):  # some containers hide it
+        return _USUAL_LIMIT

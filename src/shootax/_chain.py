@@ -7,18 +7,44 @@ import equinox as eqx
 import jax
 from jaxtyping import Array, PyTree
 
+from shootax import _checks as checks
+from shootax._controls import AbstractParticleControl
 from shootax._flow import flow
 from shootax._net import Net
 
 
 class Chain(eqx.Module):
-    """Nets, or other batch-to-batch modules, one after the other."""
+    """Nets, or other batch-to-batch modules, one after the other.
+
+    !!! example
+
+        ```python
+        import jax
+        import jax.numpy as jnp
+        import shootax as sx
+
+        first, second = (
+            sx.Net(sx.UpDown(dim=2, inflation=3), particles=4, key=key)
+            for key in jax.random.split(jax.random.key(0))
+        )
+        print(sx.Chain(first, second)(jnp.ones((5, 2))).shape)  # (5, 2)
+        ```
+    """
 
     nets: tuple[Callable[[Any], Any], ...]
 
     def __init__(self, *nets: Callable[[Any], Any]):
+        """**Arguments:** the `nets`, in the order that data go through them."""
         if not nets:
-            raise ValueError("A chain needs at least one net.")
+            raise ValueError(
+                "A chain needs at least one net, as in Chain(first, second); got none."
+            )
+        for net in nets:
+            if not callable(net) or isinstance(net, type):
+                raise TypeError(
+                    "A chain is made of nets, or of other modules that map a batch to a batch; got "
+                    f"{checks.shown(net)}. Write Chain(first, second)."
+                )
         self.nets = nets
 
     def __call__(self, x: PyTree[Array]) -> PyTree[Array]:
@@ -30,16 +56,45 @@ class Chain(eqx.Module):
 class ParticleChain(eqx.Module):
     """Blocks whose particles are passed on: they go through a transition together with the data.
 
-    A particle moves as a row of data at its position would, so positions are lifted, moved and
+    A particle moves as a sample at its position would, so positions are lifted, moved and
     carried over exactly as data are. Each block after the first has momenta of its own, and the
     positions where the last block left them: half the parameters of fresh particles.
+
+    !!! example
+
+        ```python
+        import jax
+        import jax.numpy as jnp
+        import shootax as sx
+
+        nets = tuple(
+            sx.Net(sx.UpDown(dim=2, inflation=3), particles=4, key=key)
+            for key in jax.random.split(jax.random.key(0))
+        )
+        model = sx.nn.ParticleChain(nets, (lambda x: 2 * x,))
+        print(model(jnp.ones((5, 2))).shape)  # (5, 2)
+        ```
     """
 
     nets: tuple[Net, ...]
     transitions: tuple[Callable[[Array], Array], ...]
 
     def __init__(self, nets: tuple[Net, ...], transitions: tuple[Callable[[Array], Array], ...]):
-        """**Arguments:** `nets` with [`shootax.Particles`][], and the `transitions` between them."""
+        """**Arguments:**
+
+        - `nets`: the blocks, all with [`shootax.Particles`][] or [`shootax.FrozenParticles`][].
+        - `transitions`: functions from batch to batch, one between each block and the next.
+        """
+        nets, transitions = tuple(nets), tuple(transitions)
+        for net in nets:
+            checks.instance(net, Net, "Each of nets", "ParticleChain((first, second), (f,))")
+            if not isinstance(net.control, AbstractParticleControl):
+                raise ValueError(
+                    "The blocks of a ParticleChain need particles to pass on; got one with a "
+                    f"{type(net.control).__name__} control. Use Particles, or a Chain."
+                )
+        if not nets:
+            raise ValueError("A ParticleChain needs at least one net, got none.")
         if len(transitions) != len(nets) - 1:
             raise ValueError(
                 f"{len(nets)} blocks need {len(nets) - 1} transitions between them, got "

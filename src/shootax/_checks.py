@@ -1,10 +1,14 @@
 """Checks of what users hand in. Each message says what was got, what was expected, what to do."""
 
+import inspect
 import math
 import re
 from typing import Any, TypeVar
 
+import equinox as eqx
+import jax
 import jax.core
+import jax.numpy as jnp
 import numpy as np
 
 T = TypeVar("T")
@@ -15,9 +19,51 @@ def is_concrete(x: Any) -> bool:
     return not isinstance(x, jax.core.Tracer)
 
 
+def shown(value: Any) -> str:
+    """A value as it stands in a message, with its type, cut to one line."""
+    if inspect.isclass(value):
+        return f"the class {value.__name__} itself"
+    if isinstance(value, eqx.Module) or callable(value):
+        return f"a {type(value).__name__}"  # their values fill a screen
+    text = " ".join(repr(value).split())
+    text = text if len(text) <= 80 else f"{text[:77]}..."
+    return text if value is None else f"{text} (of type {type(value).__name__})"
+
+
+def instance(value: Any, kind: Any, name: str, example: str) -> Any:
+    """`value`, if it is an object of the class (or union of classes) `kind`."""
+    if isinstance(value, kind):
+        return value
+    parts = getattr(kind, "__args__", (kind,))
+    wanted = " or ".join(part.__name__ for part in parts)
+    advice = f"Write {value.__name__}(...)" if inspect.isclass(value) else f"Write {example}"
+    raise TypeError(f"{name} must be an instance of {wanted}, got {shown(value)}. {advice}.")
+
+
+def random_key(key: Any) -> Any:
+    """`key`, if it is a JAX random key, of the typed kind or the older arrays of two uint32."""
+    dtype = getattr(key, "dtype", None)
+    typed = dtype is not None and jnp.issubdtype(dtype, jax.dtypes.prng_key)
+    legacy = dtype == np.uint32 and np.ndim(key) == 1
+    if legacy or (typed and key.shape == ()):
+        return key
+    what = f"an array of {key.shape} keys" if typed else shown(key)
+    raise TypeError(
+        f"key must be one JAX random key, as in jax.random.key(0); got {what}."
+        + (" Take one of them, as in keys[0]." if typed else "")
+    )
+
+
 def positive_integer(value: Any, name: str) -> int:
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
         raise ValueError(f"{name} must be a whole number of at least 1, got {value!r}.")
+    return int(value)
+
+
+def seed(value: Any) -> int:
+    """A whole number of at least 0, as random generators take."""
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 0:
+        raise ValueError(f"seed must be a whole number of at least 0, got {value!r}.")
     return int(value)
 
 
@@ -43,32 +89,50 @@ def number(value: Any, name: str) -> float:
 
 def _as_float(value: Any, expected: str) -> float:
     try:
-        if isinstance(value, str):
+        if isinstance(value, str | bytes):  # float("1") would let T="1" pass
             raise TypeError
         return float(value)
     except (TypeError, ValueError):
         raise ValueError(f"{expected}, got {value!r}.") from None
 
 
+def real_numbers(array: Any, name: str) -> None:
+    """Refuses text, objects and complex numbers, by the dtype alone. `bool` counts as 0 and 1."""
+    dtype = array.dtype
+    if jnp.issubdtype(dtype, np.complexfloating):
+        raise ValueError(
+            f"{name} must hold real numbers, got an array of dtype {dtype}. Give real and imaginary "
+            "parts as entries of their own."
+        )
+    if not (jnp.issubdtype(dtype, np.number) or jnp.issubdtype(dtype, np.bool_)):
+        raise ValueError(
+            f"{name} must hold numbers, got an array of dtype {dtype}. Convert it first, as in "
+            "np.asarray(x, float)."
+        )
+
+
 def finite(values: Any, name: str) -> None:
-    """Refuses NaN and infinity, naming the first row that has one. Traced values pass."""
+    """Refuses NaN and infinity, naming the first entry that is one. Traced values pass.
+
+    It looks at the values, so arrays on a device are copied to the host: for what is handed in once,
+    such as training data, and not for every call of a model.
+    """
     if not is_concrete(values):
         return
     array = np.asarray(values)
-    if not np.issubdtype(array.dtype, np.number):
-        raise ValueError(f"{name} must hold numbers, got an array of dtype {array.dtype}.")
+    real_numbers(array, name)
     bad = ~np.isfinite(array)
     if bad.any():
         where = tuple(int(i) for i in np.argwhere(bad)[0])
         what = "NaN" if np.isnan(array[where]) else "infinity"
         raise ValueError(
             f"{name} must be finite, got {int(bad.sum())} NaN or infinite entries (the first is "
-            f"{what} at index {where}). Remove or impute those rows."
+            f"{what} at index {where}). Remove or impute those samples."
         )
 
 
-def one_of(value: str, allowed: Any, name: str) -> str:
-    if value not in allowed:
+def one_of(value: Any, allowed: Any, name: str) -> str:
+    if not isinstance(value, str) or value not in allowed:
         raise ValueError(f"Unknown {name} {value!r}. Choose one of: {', '.join(sorted(allowed))}.")
     return value
 

@@ -11,9 +11,11 @@ import numpy as np
 from jaxtyping import Array, Float, PyTree
 
 from shootax import _checks as checks
-from shootax._controls import AbstractControl, AbstractParticleControl, Quadrature, Stagewise
+from shootax._arrays import as_numbers, model_dtype, model_inputs
+from shootax._controls import AbstractControl, AbstractParticleControl, Stagewise
 from shootax._errors import NotConvergedError
 from shootax._fields import AbstractField
+from shootax._fork import refuse_after_fork
 from shootax._integrators import RK4, AbstractIntegrator, AtEnd, AtNodes, AtTimes, Save
 from shootax._maximisers import AbstractIterative, maximise
 from shootax._systems import AbstractSystem, ParticleState, State, TimePoint
@@ -25,21 +27,22 @@ def flow(
     control: AbstractControl,
     z: PyTree[Array],
     *,
-    times: Float[Array, " times"] | Float[Array, "rows times"] | None = None,
+    times: Float[Array, " times"] | Float[Array, "batch times"] | None = None,
     integrator: AbstractIntegrator = RK4(),
     reverse: bool = False,
 ) -> PyTree[Array]:
-    """Moves the states `z` by $\\dot z = f(z, θ(t))$ from $t = 0$ to $T$.
+    """Moves the states `z` by $\\dot z = f(z, θ(t))$ from $t = 0$ to $T$ (EqFlow).
 
-    The particles, if the control has any, are integrated once, however many rows there are.
+    The particles, if the control has any, are integrated once, however large the batch is
+    (EqShootingForward). States and times are cast to the dtype of the control's parameters.
 
     **Arguments:**
 
     - `field`: the vector field.
     - `control`: where θ(t) comes from.
-    - `z`: states, with rows along the leading axis.
-    - `times`: when to report the states, in the order of travel: `(times,)` for all rows, or
-        `(rows, times)` for each row its own. Times on the grid of a fixed-step integrator are
+    - `z`: states `(batch, ...)`.
+    - `times`: when to report the states, in the order of travel: `(times,)` for the whole batch, or
+        `(batch, times)` for each sample its own. Times on the grid of a fixed-step integrator are
         exact; between grid points they are interpolated to fourth order. Times outside of $[0, T]$
         or out of order are an error; inside a `jit`, where they cannot be looked at, the states
         there are NaN.
@@ -48,10 +51,35 @@ def flow(
 
     **Returns:**
 
-    The states at the end, or at the times as `(rows, times, ...)`.
+    The states at the end, or at the times as `(batch, times, ...)`.
+
+    **Raises:** [`shootax.NotConvergedError`][] where an iterative maximiser fails on the way. With
+    such a maximiser, and outside of `jit`, each call waits for its result to find out; with the
+    others it does not.
+
+    !!! example
+
+        ```python
+        import jax
+        import jax.numpy as jnp
+        import shootax as sx
+
+        field = sx.Affine(dim=2, activation="tanh")
+        control = sx.Particles.draw(field, 4, key=jax.random.key(0))
+        start = jnp.ones((3, 2))
+        end = sx.flow(field, control, start)
+        back = sx.flow(field, control, end, reverse=True)
+        print(bool(jnp.allclose(start, back, atol=1e-4)))  # True
+        ```
     """
-    rows = _check_states(field, z)
-    save, wrong = _when(times, control.T, rows, integrator, reverse), None
+    refuse_after_fork()
+    checks.instance(field, AbstractField, "field", "flow(field, control, z)")
+    checks.instance(control, AbstractControl, "control", "flow(field, control, z)")
+    checks.instance(integrator, AbstractIntegrator, "integrator", "integrator=RK4(steps=10)")
+    dtype = model_dtype(field, control)
+    z = model_inputs(z, dtype, "The states")
+    batch = _check_states(field, z)
+    save, wrong = _when(times, control.T, batch, integrator, reverse, dtype), None
     if isinstance(save, AtTimes) and not checks.is_concrete(times):
         safe, wrong = _safe_times(save.times, control.T, reverse)
         save = AtTimes(safe)
@@ -72,24 +100,29 @@ def flow(
 
 def _explain(field: AbstractField, control: AbstractParticleControl, out: PyTree[Array]) -> None:
     """Where an inner maximisation failed the states are NaN: says why, if it can be looked at."""
-    leaves = jax.tree.leaves((out, control))
-    iterative = isinstance(control.maximiser, AbstractIterative)
-    if not iterative or not all(map(checks.is_concrete, leaves)):
+    if not isinstance(control.maximiser, AbstractIterative):
         return
-    if not all(np.isfinite(leaf).all() for leaf in jax.tree.leaves(out)):
-        q, p = control.ensemble.q, control.ensemble.p
-        maximise(field, control.penalty, q, p, maximiser=control.maximiser)
-        raise NotConvergedError(
-            f"The inner maximisation for θ of {type(field).__name__} failed on the way, though not at "
-            "t = 0: its maximum moved too fast, or ceased to exist. Take more steps, allow more "
-            "iterations, or use smaller momenta."
-        )
+    leaves = jax.tree.leaves((out, control))
+    if not all(map(checks.is_concrete, leaves)) or _all_finite(out):
+        return
+    q, p = control.ensemble.q, control.ensemble.p
+    maximise(field, control.penalty, q, p, maximiser=control.maximiser)
+    raise NotConvergedError(
+        f"The inner maximisation for θ of {type(field).__name__} failed on the way, though not at "
+        "t = 0: its maximum moved too fast, or ceased to exist. Take more steps, allow more "
+        "iterations, or use smaller momenta."
+    )
+
+
+@jax.jit
+def _all_finite(tree: PyTree[Array]) -> Array:
+    """One truth value, so that nothing larger is copied to the host."""
+    return jnp.all(jnp.stack([jnp.isfinite(leaf).all() for leaf in jax.tree.leaves(tree)]))
 
 
 @eqx.filter_jit
 def _flow(field, control, z, save, integrator, reverse) -> PyTree[Array]:
-    rows = jax.tree.leaves(z)[0].shape[0]
-    system = control.system(field, rows)
+    system = control.system(field, jax.tree.leaves(z)[0].shape[0])
     particles = system.start()
     if reverse and particles is not None:
         particles = _particles_at_end(system, particles, control.T, integrator)
@@ -119,51 +152,20 @@ def along(
     field: AbstractField,
     control: AbstractControl,
     measure: Callable[[AbstractSystem, TimePoint, State], PyTree[Array]],
-    moments: TimePoint,
+    points: TimePoint,
     integrator: AbstractIntegrator,
 ) -> PyTree[Array]:
-    """`measure(system, moment, y)` at given moments along the control, without any data."""
-    nodes = integrator.nodes(control.T, moments.t, False)
-    return _along(field, control, measure, moments, nodes, integrator)
+    """`measure(system, point, y)` at given time points along the control, without any data."""
+    refuse_after_fork()
+    nodes = integrator.nodes(control.T, points.t, False)
+    return _along(field, control, measure, points, nodes, integrator)
 
 
 @eqx.filter_jit
-def _along(field, control, measure, moments, nodes, integrator) -> PyTree[Array]:
+def _along(field, control, measure, points, nodes, integrator) -> PyTree[Array]:
     system = control.system(field, 0)
     report = functools.partial(measure, system)
-    return evaluate_at(system, control.T, integrator, moments, nodes, report)
-
-
-def theta_path(
-    field: AbstractField,
-    control: AbstractControl,
-    times: Any,
-    *,
-    integrator: AbstractIntegrator = RK4(),
-) -> PyTree[Array]:
-    """The weights θ at the given `times`, stacked along a leading axis.
-
-    !!! example
-
-        ```python
-        import jax
-        import numpy as np
-        import shootax as sx
-
-        field = sx.UpDown(dim=1, inflation=4)
-        control = sx.Particles.draw(field, 3, key=jax.random.key(0))
-        theta = sx.theta_path(field, control, np.linspace(0, 1, 11))
-        print(theta["theta1"].shape)  # (11, 1, 4)
-        ```
-    """
-    times = np.asarray(times, np.float64)
-    _check_times(times, control.T, False)
-    moments = Quadrature.at(times, np.ones_like(times)).points
-    return along(field, control, _theta, moments, integrator)
-
-
-def _theta(system: AbstractSystem, moment: TimePoint, y: State) -> PyTree[Array]:
-    return system.theta(moment, y)
+    return evaluate_at(system, control.T, integrator, points, nodes, report)
 
 
 def _check_states(field: AbstractField, z: PyTree[Array]) -> int:
@@ -176,7 +178,7 @@ def _check_states(field: AbstractField, z: PyTree[Array]) -> int:
         for leaf, template in zip(got[0], want[0], strict=True)
     )
     if not fits:
-        shapes = jax.tree.map(lambda leaf: ("rows", *leaf.shape), field.state)
+        shapes = jax.tree.map(lambda leaf: ("batch", *leaf.shape), field.state)
         raise ValueError(
             f"The states must have shape {_show(shapes)} for {type(field).__name__}, got "
             f"{_show(jax.tree.map(jnp.shape, z))}."
@@ -188,22 +190,32 @@ def _show(shapes: Any) -> str:
     return str(shapes).replace("'", "")
 
 
-def _when(times: Any, T: float, rows: int, integrator: AbstractIntegrator, reverse: bool) -> Save:
+def _when(
+    times: Any, T: float, batch: int, integrator: AbstractIntegrator, reverse: bool, dtype: Any
+) -> Save:
     if times is None:
         return AtEnd()
-    if checks.is_concrete(times):
-        times = np.asarray(times, np.float64)
-    if times.ndim not in (1, 2) or times.size == 0 or (times.ndim == 2 and len(times) != rows):
+    times = host_times(times) if checks.is_concrete(times) else times
+    if times.ndim not in (1, 2) or times.size == 0 or (times.ndim == 2 and len(times) != batch):
         raise ValueError(
-            f"times must have shape (times,), or ({rows}, times) with one line for each row of the "
-            f"data, got shape {times.shape}."
+            f"times must have shape (times,), or ({batch}, times) with one line for each sample of "
+            f"the batch, got shape {times.shape}."
         )
     if checks.is_concrete(times):
-        _check_times(times, T, reverse)
+        check_times(times, T, reverse)
         indices = integrator.nodes(T, times, reverse)
         if indices is not None:
             return AtNodes(indices)
-    return AtTimes(jnp.asarray(times, jnp.result_type(float)))
+    # Half precision would place a time in the wrong step; the states are in the model's dtype.
+    narrow = jnp.finfo(dtype).bits < 32
+    return AtTimes(jnp.asarray(times, jnp.float32 if narrow else dtype))
+
+
+def host_times(times: Any) -> np.ndarray:
+    """Times as an array of doubles, if they are numbers."""
+    numbers = as_numbers(times)
+    checks.real_numbers(numbers, "times")
+    return np.asarray(numbers, np.float64)
 
 
 def _safe_times(times: Array, T: float, reverse: bool) -> tuple[Array, Array]:
@@ -223,19 +235,20 @@ def _safe_times(times: Array, T: float, reverse: bool) -> tuple[Array, Array]:
 
 
 def _blanked(states: Array, wrong: Array) -> Array:
-    """States `(rows, times, ...)` with NaN at the wrong times."""
+    """States `(batch, times, ...)` with NaN at the wrong times."""
     shared = wrong[None] if wrong.ndim == 1 else wrong
     mask = shared.reshape(shared.shape + (1,) * (states.ndim - 2))
     return jnp.where(mask, jnp.nan, states)
 
 
-def _check_times(times: np.ndarray, T: float, reverse: bool) -> None:
+def check_times(times: np.ndarray, T: float, reverse: bool = False) -> None:
+    """Raises unless the times are finite, in order, and within the depth."""
     checks.finite(times, "times")
     slack = 1e-6 * T
     if times.min() < -slack or times.max() > T + slack:
         raise ValueError(
             f"times must lie in [0, T] = [0, {T:g}], got times from {times.min():g} to "
-            f"{times.max():g}. Give the control a larger T."
+            f"{times.max():g}. Give the control a larger T, or divide your times by their largest."
         )
     gaps = np.diff(times, axis=-1)
     if (gaps > 0).any() if reverse else (gaps < 0).any():

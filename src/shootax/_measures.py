@@ -17,6 +17,7 @@ from shootax._fields.base import size
 from shootax._flow import along
 from shootax._hamiltonian import hamiltonian
 from shootax._net import Net
+from shootax._paths import moving, one_net, time_points
 from shootax._penalties import Penalty
 from shootax._systems import AbstractSystem, State, TimePoint
 
@@ -35,24 +36,53 @@ _ARRAYS = (jax.Array, jax.ShapeDtypeStruct)
 
 
 def count(model: Any) -> int:
-    """The number of trainable scalars. The model may be one of shapes, as `jax.eval_shape` makes."""
+    """The number of trainable scalars.
+
+    **Arguments:** `model`, any pytree; it may be one of shapes, as `jax.eval_shape` makes.
+
+    !!! example
+
+        ```python
+        import jax
+        import shootax as sx
+
+        net = sx.Net(sx.UpDown(dim=1, inflation=4), particles=3, key=jax.random.key(0))
+        print(sx.count(net))  # 38
+        ```
+    """
     arrays = [leaf for leaf in jax.tree.leaves(model) if isinstance(leaf, _ARRAYS)]
     return sum(leaf.size for leaf in arrays if jnp.issubdtype(leaf.dtype, jnp.inexact))
 
 
 def penalty(model: Any) -> Float[Array, ""]:
-    """$∫_0^T R(θ(t))\\, dt$, summed over all nets inside `model`.
+    """$∫_0^T R(θ(t))\\, dt$ (EqVariationalFormulation), summed over all nets inside `model`.
 
     It is exact for the paper's four formulations: $T·R(θ)$ for constant weights,
     $T·R(θ(0))$ for particles, whose flow conserves $R(θ)$, and $Σ_b Δt\\,R(θ_b)$ for blocks. In
     discrete time ([`shootax.SymplecticEuler`][]) it is the sum $Σ_k h\\,R(θ_k)$ over the layers.
 
-    Where the particles of a model blow up on the way the penalty is NaN. Finding out takes one
-    integration of the particles. Inside `jit` or `grad`, as in training, only the formula is evaluated.
+    On a concrete model a call integrates the particles once, to find out whether they arrive: where
+    they blow up on the way the penalty is NaN. Inside `jit` or `grad`, as in training, only the
+    formula is evaluated.
+
+    **Arguments:** `model`, a [`shootax.Net`][] or any pytree that holds some.
+
+    !!! example
+
+        ```python
+        import jax
+        import shootax as sx
+
+        net = sx.Net(sx.UpDown(dim=1, inflation=4), particles=3, key=jax.random.key(0))
+        print(bool(sx.penalty(net) > 0))  # True
+        ```
     """
     costs = [_cost(net) for net in nets(model)]
     if not costs:
-        raise ValueError("The model has no Net in it, so there is no penalty.")
+        raise ValueError(
+            f"{type(model).__name__} has no Net in it, so there is no penalty. Give a Net, or a "
+            "pytree that holds some."
+        )
     return jnp.sum(jnp.stack(costs))
 
 
@@ -68,7 +98,7 @@ def _cost(net: Net) -> Float[Array, ""]:
     return jnp.where(arrived[0], cost, jnp.nan)
 
 
-def _is_finite(system: AbstractSystem, moment: TimePoint, y: State) -> Array:
+def _is_finite(system: AbstractSystem, point: TimePoint, y: State) -> Array:
     particles, _ = system.split(y)
     return jnp.all(jnp.stack([jnp.isfinite(leaf).all() for leaf in jax.tree.leaves(particles)]))
 
@@ -79,6 +109,8 @@ def break_even(field: AbstractField, layers: int) -> float:
     Here $P$ is the size of θ and $S$ that of the state (App. freeparams). Fewer particles are a
     saving, whatever the size of a layer.
 
+    **Arguments:** the `field`, and the number of `layers`.
+
     !!! example
 
         ```python
@@ -88,6 +120,7 @@ def break_even(field: AbstractField, layers: int) -> float:
         ```
     """
     layers = checks.positive_integer(layers, "layers")
+    checks.instance(field, AbstractField, "field", "break_even(Affine(dim=20), layers=10)")
     return layers * size(field.theta) / (2 * size(field.state))
 
 
@@ -103,24 +136,24 @@ NORMS: dict[str, Callable[[Array], Array]] = {
 
 
 class _Log2Norm(eqx.Module):
-    """$\\log_2 Σ_k \\|θ_k\\|^2$ at one moment."""
+    """$\\log_2 Σ_k \\|θ_k\\|^2$ at one time."""
 
     norm: str = eqx.field(static=True)
 
-    def __call__(self, system: AbstractSystem, moment: TimePoint, y: State) -> Array:
-        matrices = [leaf for leaf in jax.tree.leaves(system.theta(moment, y)) if leaf.ndim >= 2]
+    def __call__(self, system: AbstractSystem, point: TimePoint, y: State) -> Array:
+        matrices = [leaf for leaf in jax.tree.leaves(system.theta(point, y)) if leaf.ndim >= 2]
         return jnp.log2(jnp.sum(jnp.stack([NORMS[self.norm](matrix) for matrix in matrices])))
 
 
 class _Reduced(eqx.Module):
-    """$\\mathcal H(q, p)$ at one moment."""
+    """$\\mathcal H(q, p)$ at one time."""
 
     penalty: Penalty
 
-    def __call__(self, system: AbstractSystem, moment: TimePoint, y: State) -> Array:
+    def __call__(self, system: AbstractSystem, point: TimePoint, y: State) -> Array:
         particles, _ = system.split(y)
         assert particles is not None
-        theta = system.theta(moment, y)
+        theta = system.theta(point, y)
         return hamiltonian(system.field, self.penalty, particles.q, particles.p, theta)
 
 
@@ -131,7 +164,21 @@ def _has_matrices(net: Net) -> bool:
 def complexity(
     net: Net, norm: Literal["frobenius", "nuclear", "spectral"] = "frobenius"
 ) -> Float[Array, ""]:
-    """$∫_0^T \\log_2 Σ_k \\|θ_k(t)\\|^2\\, dt$ over the weight matrices $θ_k$, without biases."""
+    """$∫_0^T \\log_2 Σ_k \\|θ_k(t)\\|^2\\, dt$ over the weight matrices $θ_k$, without biases.
+
+    **Arguments:** `net`, and the `norm` of a matrix.
+
+    !!! example
+
+        ```python
+        import jax
+        import shootax as sx
+
+        net = sx.Net(sx.UpDown(dim=1, inflation=4), particles=3, key=jax.random.key(0))
+        print(sx.complexity(net, "nuclear").shape)  # ()
+        ```
+    """
+    net = one_net(net, "complexity")
     rate = _Log2Norm(checks.one_of(norm, NORMS, "norm"))
     if not _has_matrices(net):
         raise ValueError(f"The θ of {type(net.field).__name__} has no matrices, so no complexity.")
@@ -140,29 +187,72 @@ def complexity(
     return jnp.sum(jnp.asarray(rule.weights, values.dtype) * values)
 
 
-def hamiltonian_path(net: Net) -> tuple[np.ndarray, Float[Array, " times"]]:
-    """Times and the Hamiltonian $\\mathcal H(q(t), p(t))$ along the depth of a net with particles."""
-    control = net.control
-    if not isinstance(control, Particles):
-        raise ValueError(
-            f"Only a net whose particles move has a Hamiltonian along its depth; this one has a "
-            f"{type(control).__name__} control."
-        )
-    moments = control.quadrature(net.integrator).points
+def hamiltonian_path(net: Net, times: Any = None) -> tuple[np.ndarray, Float[Array, " times"]]:
+    """Times and the Hamiltonian $\\mathcal H(q(t), p(t))$ at them, which the exact flow conserves.
+
+    **Arguments:**
+
+    - `net`: a [`shootax.Net`][] with a [`shootax.Particles`][] control.
+    - `times`: `(times,)`, increasing, in $[0, T]$; by default the grid points of the integrator.
+
+    **Returns:** `(times, values)`.
+
+    !!! example
+
+        ```python
+        import jax
+        import shootax as sx
+
+        net = sx.Net(sx.UpDown(dim=1, inflation=4), particles=3, key=jax.random.key(0))
+        times, values = sx.hamiltonian_path(net, [0.0, 0.5, 1.0])
+        print(values.shape)  # (3,)
+        ```
+    """
+    control = moving(net, "hamiltonian_path").control
+    assert isinstance(control, Particles)
+    grid = control.quadrature(net.integrator).points
+    points = grid if times is None else time_points(net, times)
     energy = _Reduced(control.penalty)
-    return moments.t, along(net.field, control, energy, moments, net.integrator)
+    return points.t, along(net.field, control, energy, points, net.integrator)
 
 
 def hamiltonian_drift(net: Net) -> Float[Array, ""]:
-    """The largest relative change of the Hamiltonian along depth: zero but for the integrator."""
-    _, values = hamiltonian_path(net)
+    """The largest relative change of the Hamiltonian along depth: zero but for the integrator.
+
+    **Arguments:** `net`, with a [`shootax.Particles`][] control.
+
+    !!! example
+
+        ```python
+        import jax
+        import shootax as sx
+
+        net = sx.Net(sx.UpDown(dim=1, inflation=4), particles=3, key=jax.random.key(0))
+        print(bool(sx.hamiltonian_drift(net) < 1e-3))  # True
+        ```
+    """
+    _, values = hamiltonian_path(moving(net, "hamiltonian_drift"))
     tiny = jnp.finfo(values.dtype).tiny  # no momenta, no drift
     return jnp.max(jnp.abs(values - values[0])) / jnp.maximum(jnp.abs(values[0]), tiny)
 
 
 def summary(model: Net) -> dict[str, Any]:
-    """Parameters, penalty, complexity and, for particles that move, drift: all as plain numbers."""
-    moving = isinstance(model.control, Particles)
+    """Parameters, penalty, complexity and, for particles that move, drift: all as plain numbers.
+
+    **Arguments:** `model`, one [`shootax.Net`][].
+
+    !!! example
+
+        ```python
+        import jax
+        import shootax as sx
+
+        net = sx.Net(sx.UpDown(dim=1, inflation=4), particles=3, key=jax.random.key(0))
+        print(sx.summary(net)["parameters"])  # 38
+        ```
+    """
+    model = one_net(model, "summary")
+    has_moving = isinstance(model.control, Particles)
 
     def measured(norm: Any) -> float | None:
         return float(complexity(model, norm)) if _has_matrices(model) else None
@@ -171,5 +261,5 @@ def summary(model: Net) -> dict[str, Any]:
         "parameters": count(model),
         "penalty": float(penalty(model)),
         **{f"complexity_log2_{norm}": measured(norm) for norm in NORMS},
-        "hamiltonian_drift": float(hamiltonian_drift(model)) if moving else None,
+        "hamiltonian_drift": float(hamiltonian_drift(model)) if has_moving else None,
     }

@@ -5,27 +5,32 @@ from typing import Any
 
 import equinox as eqx
 import jax
-import jax.numpy as jnp
-import numpy as np
 from jaxtyping import Array, PRNGKeyArray, PyTree
 
 from shootax import _checks as checks
-from shootax._arrays import as_arrays
+from shootax._arrays import model_dtype, model_inputs
 from shootax._controls import AbstractControl, AbstractParticleControl, Particles
 from shootax._fields import AbstractField
 from shootax._fields.base import size
 from shootax._flow import flow
+from shootax._fork import refuse_after_fork
 from shootax._integrators import RK4, AbstractIntegrator
-from shootax._lifts import AbstractLift, LinearLift, make_lift
+from shootax._lifts import AbstractLift, make_lift
 from shootax._readouts import AbstractReadout, make_readout
 
 
 class Net(eqx.Module):
-    """Lift, field, control and readout: $x ↦ z(0) ↦ z(T) ↦ y$.
+    """Lift, field, control and readout: $x ↦ z(0) ↦ z(T) ↦ y$ with $\\dot z = f(z, θ(t))$ (EqFlow).
 
     A net is an `equinox.Module`: it can sit inside a larger model, be differentiated, compiled and
-    mapped. It takes a batch `(rows, ...)`, so that the particles are integrated once for all rows: an
-    array, a list of lists of numbers, or a frame of pandas.
+    mapped. It takes a batch `(batch, ...)`, so that the particles are integrated once for all
+    samples: an array, a list of lists of numbers, a data frame, a PyTorch tensor on the CPU.
+
+    The net's own dtype decides: inputs and times are cast to the dtype of its floating-point
+    parameters (to JAX's default if it has none), and outputs have it.
+
+    Input from the host (NumPy, lists, frames) is refused if it holds NaN or infinity. An array of JAX
+    is not looked at, because that would copy it to the host in every call: NaN in, NaN out.
 
     !!! example
 
@@ -37,6 +42,7 @@ class Net(eqx.Module):
         net = sx.Net(sx.UpDown(dim=1, inflation=16), particles=15, key=jax.random.key(0))
         y = net(jnp.linspace(-1, 1, 7)[:, None])
         print(y.shape)  # (7, 1)
+        print(net([[0.0], [1.0]], times=[0.0, 0.5, 1.0]).shape)  # (2, 3, 1)
         ```
     """
 
@@ -59,7 +65,7 @@ class Net(eqx.Module):
     ):
         """**Arguments:**
 
-        - `field`: the vector field.
+        - `field`: the vector field $f$.
         - `control`: where θ(t) comes from. Instead of one, give
         - `particles`: a number of particles, for `Particles.draw(field, particles, key=...)`.
         - `lift`: `"affine"` (the default where the field has a hidden state), `"zero"`,
@@ -69,23 +75,32 @@ class Net(eqx.Module):
         - `integrator`: by default RK4 with 10 steps.
         - `key`: a JAX random key.
         """
-        control_key, lift_key, readout_key = jax.random.split(key, 3)
+        refuse_after_fork()
+        checks.instance(field, AbstractField, "field", "Net(UpDown(dim=2), particles=15, key=key)")
+        checks.instance(integrator, AbstractIntegrator, "integrator", "integrator=RK4(steps=10)")
+        control_key, lift_key, readout_key = jax.random.split(checks.random_key(key), 3)
         if (control is None) == (particles is None):
             raise ValueError(
                 "Give either a control or a number of particles, as in Net(field, particles=15, "
-                f"key=key); got control={control!r} and particles={particles!r}."
+                f"key=key); got control={checks.shown(control)} and particles={particles!r}."
             )
         if control is None:
             assert particles is not None
             control = Particles.draw(field, particles, key=control_key)
+        example = "Net(field, particles=15, key=key) for particles by number"
         self.field = field
-        self.control = control
+        self.control = checks.instance(control, AbstractControl, "control", example)
+        _check_part(lift, "lift", "the name of one")
+        _check_part(readout, "readout", "the name of one, a number of outputs")
         self.lift = make_lift(lift, field, lift_key)  # pyright: ignore[reportArgumentType]
         self.readout = make_readout(readout, field, readout_key)
         self.integrator = integrator
 
     def __call__(self, x: PyTree[Array], times: Any = None) -> PyTree[Array]:
-        """The outputs for a batch of inputs: at the end, or `(rows, times, ...)` at given times."""
+        """The outputs for a batch of inputs: at the end, or `(batch, times, ...)` at given times.
+
+        **Arguments:** as in [`shootax.flow`][], with inputs `x` instead of states.
+        """
         z = self.states(x, times)
         read = jax.vmap(self.readout)
         return read(z) if times is None else jax.vmap(read)(z)
@@ -97,36 +112,69 @@ class Net(eqx.Module):
 
     def lifted(self, x: PyTree[Array]) -> PyTree[Array]:
         """The initial states for a batch of inputs."""
-        x = jax.tree.map(_checked, as_arrays(x))
-        if self.field.as_blocks() is not None and isinstance(self.lift, AbstractLift):
-            inputs = self.lift.input_shape(self.field).shape[0]
-            if isinstance(self.lift, LinearLift):
-                _check_inputs(x, inputs, "the lift takes as many inputs")
-            elif inputs == self.field.visible_size:
-                _check_inputs(x, inputs, f"the field has dim={inputs}")
+        refuse_after_fork()
+        x = model_inputs(x, model_dtype(self.field, self.control, self.lift, self.readout))
+        if isinstance(self.lift, AbstractLift) and self.field.visible_size is not None:
+            sample = self.lift.input_shape(self.field).shape
+            if self.field.free_axes and len(sample) > 1:
+                _check_images(x, sample[0], self.field.free_axes)
             else:
-                _check_inputs(x, inputs, "the lift takes whole states")
+                _check_inputs(x, sample, _reason(self.field, self.lift, sample))
         return jax.vmap(self.lift)(x)
 
-    def work(self, rows: int) -> int:
-        """The number of scalars that move in one evaluation with so many rows of data."""
+    def work(self, batch: int) -> int:
+        """The number of scalars that move in one evaluation with so many samples."""
         particles = 0
         if isinstance(self.control, AbstractParticleControl):
             particles = 2 * self.control.ensemble.particles
-        return size(self.field.state) * (rows + particles)
+        return size(self.field.state) * (batch + particles)
 
 
-def _checked(x: Any) -> Array:
-    checks.finite(x, "The input")
-    x = jnp.asarray(x)
-    return x if jnp.issubdtype(x.dtype, np.inexact) else x.astype(jnp.result_type(float))
+def _reason(field: AbstractField, lift: AbstractLift, sample: tuple[int, ...]) -> str:
+    """Why the inputs of a net have this shape."""
+    if sample == field.visible_state.shape:
+        return f"the field has dim={sample[0]}"
+    whole = sample == field.state.shape
+    return "the lift hands the whole state on" if whole else "the lift takes as many inputs"
 
 
-def _check_inputs(x: Any, dim: int, reason: str) -> None:
-    if x.ndim != 2 or x.shape[1] != dim:
-        hint = " Use x[:, None] for a column of numbers." if x.ndim == 1 and dim == 1 else ""
+def _check_part(part: Any, name: str, others: str) -> None:
+    if isinstance(part, type) or not (
+        part is None or isinstance(part, str | int) or callable(part)
+    ):
+        raise TypeError(
+            f"{name} must be {others}, or a module that is called with one sample; got "
+            f"{checks.shown(part)}."
+        )
+
+
+def _check_inputs(x: Any, sample: tuple[int, ...], reason: str) -> None:
+    shown = ", ".join(map(str, sample))
+    if not isinstance(x, jax.Array):
         raise ValueError(
-            f"The input must have shape (rows, {dim}), as {reason}; got {x.shape}.{hint}"
+            f"The input must be one array of shape (batch, {shown}), got a {type(x).__name__} of "
+            "arrays."
+        )
+    if x.shape[1:] != sample:
+        column = x.ndim == 1 and sample == (1,)
+        hint = " Use x[:, None] for a column of numbers." if column else ""
+        hint = " Use x[None] for a single sample." if x.shape == sample != (1,) else hint
+        raise ValueError(
+            f"The input must have shape (batch, {shown}), as {reason}; got {x.shape}.{hint}"
         )
     if x.shape[0] == 0:
-        raise ValueError("The input has no rows.")
+        raise ValueError("The input has no samples: its first axis has length 0.")
+
+
+def _check_images(x: Any, channels: int, space: int) -> None:
+    places = ", ".join(("length",) if space == 1 else ("height", "width", "depth")[:space])
+    got = x.shape if isinstance(x, jax.Array) else f"a {type(x).__name__} of arrays"
+    if not isinstance(x, jax.Array) or x.ndim != space + 2 or x.shape[1] != channels:
+        missing = isinstance(x, jax.Array) and x.ndim == space + 1 and channels == 1
+        hint = " Use x[:, None] to add the axis of channels." if missing else ""
+        raise ValueError(
+            f"The images must have shape (batch, {channels}, {places}), as the field has "
+            f"{channels} channels; got {got}.{hint}"
+        )
+    if x.shape[0] == 0:
+        raise ValueError("The input has no samples: its first axis has length 0.")

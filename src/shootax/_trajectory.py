@@ -1,4 +1,4 @@
-"""What a system says of itself along depth, without any data."""
+"""Evaluate quantities along the trajectory of the particles, without any data."""
 
 from collections.abc import Callable
 from typing import Any
@@ -13,7 +13,7 @@ from shootax._systems import AbstractSystem, ParticleState, State, TimePoint
 
 
 def alone(system: AbstractSystem, particles: ParticleState | None) -> State:
-    """The state of `system` with these particles and no rows of data."""
+    """The state of `system` with these particles and no data."""
     dtype = precision(system)
     nothing = jax.tree.map(lambda leaf: jnp.zeros((0, *leaf.shape), dtype), system.field.state)
     return system.join(particles, nothing)
@@ -29,16 +29,16 @@ def evaluate_at(
     system: AbstractSystem,
     T: float,
     integrator: AbstractIntegrator,
-    moments: TimePoint,
+    points: TimePoint,
     nodes: Any,
     measure: Callable[[TimePoint, State], PyTree[Array]],
 ) -> PyTree[Array]:
-    """`measure(moment, y)` at each of the given moments, `(moments, ...)`.
+    """`measure(point, y)` at each of the given time points, `(points, ...)`.
 
-    `nodes` are the grid points that these moments are, by the integrator's own `nodes`, or `None`.
+    `nodes` are the numbers of the grid points they are, by the integrator's own `nodes`, or `None`.
     """
     dtype = precision(system)
-    clocks = TimePoint(*(jnp.asarray(c, dtype if c.dtype.kind == "f" else int) for c in moments))
+    clocks = TimePoint(*(jnp.asarray(c, dtype if c.dtype.kind == "f" else int) for c in points))
     particles = system.start()
     if particles is None:
         return jax.lax.map(lambda at: measure(at, State(None, None)), clocks)
@@ -53,12 +53,12 @@ def evaluate_at_stages(
     integrator: AbstractFixedStep,
     measure: Callable[[TimePoint, State], PyTree[Array]],
 ) -> PyTree[Array]:
-    """`measure(moment, y)` at every stage of every step, `(steps, stages, ...)`."""
+    """`measure(point, y)` at every stage of every step, `(steps, stages, ...)`."""
     h, dtype = T / integrator.steps, precision(system)
 
     def one(y: State, k: Array) -> tuple[State, PyTree]:
         new, stages = integrator.stages(system, Step(k, k.astype(dtype) * h, h), y)
-        measured = [measure(moment, at) for moment, at in stages]
+        measured = [measure(point, at) for point, at in stages]
         return new, jax.tree.map(lambda *leaves: jnp.stack(leaves), *measured)
 
     start = alone(system, system.start())

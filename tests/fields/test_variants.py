@@ -73,7 +73,8 @@ def test_damping_makes_the_field_affine_and_the_cost_an_integral():
     ensemble, _ = problem(field)
     control = sx.Particles(field, ensemble)
     cost = control.cost(field, sx.RK4(20))
-    thetas = sx.theta_path(field, control, jnp.linspace(0, 1, 21), integrator=sx.RK4(20))
+    net = sx.Net(field, control, integrator=sx.RK4(20), key=jax.random.key(0))
+    thetas = sx.theta_path(net, jnp.linspace(0, 1, 21))
     rates = jax.vmap(control.penalty)(thetas)
     trapezium = (jnp.sum(rates) - 0.5 * (rates[0] + rates[-1])) / 20
     assert jnp.allclose(cost, trapezium, rtol=1e-3)

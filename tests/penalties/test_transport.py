@@ -75,7 +75,8 @@ def test_cost_of_a_linear_field_is_conserved():
     )
     path = sx.flow(field, control, control.ensemble.q, times=jnp.linspace(0, 1, 41),
                    integrator=sx.RK4(40))  # fmt: skip
-    thetas = sx.theta_path(field, control, jnp.linspace(0, 1, 41), integrator=sx.RK4(40))
+    net = sx.Net(field, control, integrator=sx.RK4(40), key=jax.random.key(0))
+    thetas = sx.theta_path(net, jnp.linspace(0, 1, 41))
     rates = jax.vmap(lambda th, q: control.penalty(th, field, q))(thetas, jnp.swapaxes(path, 0, 1))
     assert jnp.allclose(rates, control.cost(field, sx.RK4()), rtol=1e-4)
 

@@ -16,12 +16,12 @@ from shootax._controls.base import (
 )
 from shootax._fields import AbstractField
 from shootax._integrators import AbstractIntegrator
-from shootax._penalties import AbstractPenalty
+from shootax._penalties import AbstractPenalty, Penalty
 from shootax._systems import AbstractSystem, PathSystem, TimePoint
 
 
 class ConstantPath(eqx.Module):
-    """The same θ at every point."""
+    """The same θ at all times."""
 
     theta: PyTree[Array]
 
@@ -41,6 +41,22 @@ class PiecewisePath(eqx.Module):
         return jax.tree.map(lambda leaf: leaf[block], self.thetas)
 
 
+def check_control(field: AbstractField, penalty: Penalty | None) -> None:
+    """Raises unless these are a field and a penalty."""
+    checks.instance(field, AbstractField, "field", "Static(UpDown(dim=2), key=key)")
+    if penalty is not None:
+        checks.instance(penalty, Penalty, "penalty", "penalty=Quadratic()")
+
+
+def check_drawn(
+    field: AbstractField, penalty: Penalty | None, scale: float, key: PRNGKeyArray
+) -> None:
+    """Raises unless free weights can be drawn from these."""
+    check_control(field, penalty)
+    checks.non_negative_number(scale, "scale")
+    checks.random_key(key)
+
+
 class Static(AbstractControl):
     """One free θ for all times. The paper's *static direct*: an (augmented) neural ODE.
 
@@ -50,7 +66,8 @@ class Static(AbstractControl):
         import jax
         import shootax as sx
 
-        field, key = sx.UpDown(dim=2, inflation=4), jax.random.key(0)
+        field = sx.UpDown(dim=1, inflation=4)
+        key = jax.random.key(0)
         net = sx.Net(field, sx.Static(field, key=key), key=key)
         ```
     """
@@ -74,6 +91,7 @@ class Static(AbstractControl):
         - `scale`: matrices start uniform in $±scale/\\sqrt{fan\\,in}$, biases at zero.
         - `key`: a JAX random key.
         """
+        check_drawn(field, penalty, scale, key)
         self.theta = draw_theta(field, scale, key)
         self.penalty = checked_weight_penalty(field, penalty)
         self.T = checked_horizon(T)
@@ -97,8 +115,9 @@ class Piecewise(AbstractControl):
         import jax
         import shootax as sx
 
-        field, key = sx.UpDown(dim=2, inflation=4), jax.random.key(0)
-        net = sx.Net(field, sx.Piecewise(field, blocks=3, key=key), key=key)
+        field = sx.UpDown(dim=1, inflation=4)
+        control = sx.Piecewise(field, 5, key=jax.random.key(0))
+        print(control.theta["theta1"].shape)  # (5, 1, 4)
         ```
     """
 
@@ -119,6 +138,7 @@ class Piecewise(AbstractControl):
     ):
         """**Arguments:** `blocks`, their number $B$; the rest as in [`shootax.Static`][]."""
         self.blocks = checks.positive_integer(blocks, "blocks")
+        check_drawn(field, penalty, scale, key)
         self.theta = draw_theta(field, scale, key, self.blocks)
         self.penalty = checked_weight_penalty(field, penalty)
         self.T = checked_horizon(T)

@@ -23,8 +23,22 @@ def formulation(
     - `particles`: their number, where there are any.
     - `key`: a JAX random key.
     - `options`: of the control's own constructor: `T`, `penalty`, and so on.
+
+    !!! example
+
+        ```python
+        import jax
+        import shootax as sx
+
+        field = sx.UpDown(dim=1, inflation=4)
+        for name in sx.FORMULATIONS:
+            control = sx.formulation(name, field, particles=3, T=2.0, key=jax.random.key(0))
+        ```
     """
     checks.one_of(name, FORMULATIONS, "formulation")
+    example = 'formulation("dynamic-particles", UpDown(dim=2), key=key)'
+    checks.instance(field, AbstractField, "field", example)
+    checks.random_key(key)
     if name == "static-direct":
         return Static(field, key=key, **options)
     if name == "dynamic-direct":

@@ -18,6 +18,7 @@ from shootax._controls.base import (
     draw_theta,
     gauss_legendre,
 )
+from shootax._controls.direct import check_control, check_drawn
 from shootax._fields import AbstractField
 from shootax._integrators import AbstractIntegrator
 from shootax._penalties import AbstractPenalty, Quadratic
@@ -71,6 +72,11 @@ class FunctionControl(AbstractControl):
         - `function`: takes a time and returns θ.
         - `points`: of the quadrature rule.
         """
+        check_control(field, penalty)
+        if not callable(function) or isinstance(function, type):
+            raise TypeError(
+                f"function must be a function of time that returns θ, got {checks.shown(function)}."
+            )
         got = jax.tree.map(jnp.shape, jax.eval_shape(function, 0.0))
         want = jax.tree.map(lambda leaf: leaf.shape, field.theta)
         if got != want:
@@ -104,8 +110,9 @@ class Basis(AbstractControl):
         import jax
         import shootax as sx
 
-        field, key = sx.UpDown(dim=2, inflation=4), jax.random.key(0)
-        net = sx.Net(field, sx.Basis(field, "fourier", terms=3, key=key), key=key)
+        field = sx.UpDown(dim=1, inflation=4)
+        control = sx.Basis(field, "fourier", 7, key=jax.random.key(0))
+        print(control.coefficients["theta1"].shape)  # (7, 1, 4)
         ```
     """
 
@@ -134,6 +141,7 @@ class Basis(AbstractControl):
         """
         self.kind = checks.one_of(kind, BASES, "basis")  # pyright: ignore[reportAttributeAccessIssue]
         self.terms = checks.positive_integer(terms, "terms")
+        check_drawn(field, penalty, scale, key)
         self.coefficients = jax.tree.map(
             lambda leaf: jnp.concatenate([leaf[None], jnp.zeros((self.terms - 1, *leaf.shape))]),
             draw_theta(field, scale, key),

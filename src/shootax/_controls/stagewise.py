@@ -41,8 +41,9 @@ class Stagewise(AbstractControl):
         import jax
         import shootax as sx
 
-        net = sx.Net(sx.Affine(dim=2), particles=3, key=jax.random.key(0))
-        print(type(sx.bake(net).control).__name__)  # Stagewise
+        net = sx.Net(sx.UpDown(dim=1, inflation=4), particles=3, key=jax.random.key(0))
+        control = sx.bake(net).control
+        print(type(control).__name__, control.theta["b1"].shape)
         ```
     """
 
@@ -73,11 +74,8 @@ class Stagewise(AbstractControl):
                 "longer has. Ask the original model for its penalty."
             )
         rates = jax.vmap(jax.vmap(self.penalty))(self.theta)
-        return (
-            self.T
-            / rates.shape[0]
-            * jnp.sum(rates @ jnp.asarray(self.quadrature_weights, rates.dtype))
-        )
+        weights = jnp.asarray(self.quadrature_weights, rates.dtype)
+        return self.T / rates.shape[0] * jnp.sum(rates @ weights)
 
     def check(self, integrator: AbstractIntegrator) -> None:
         """Raises unless the weights are those of this integrator's stages."""
@@ -91,3 +89,13 @@ class Stagewise(AbstractControl):
                 f"These weights were baked for {steps} steps with stages at {self.fractions} of each "
                 f"step; they cannot be used with {integrator}. Bake the original model again."
             )
+
+
+Stagewise.__init__.__doc__ = """**Arguments:**
+
+- `theta`: the weights, each entry `(steps, stages, ...)`.
+- `penalty`: $R$, as in [`shootax.Particles`][].
+- `fractions`: at which of each step its stages are.
+- `quadrature_weights`: with which the stages count in an integral over one step of length 1.
+- `T`: the final time.
+"""

@@ -21,8 +21,9 @@ class AbstractAdaptive(AbstractIntegrator):
 
     The gradient modes are Diffrax's: [`shootax.Direct`][] its direct adjoint,
     [`shootax.Checkpointed`][] the recursive checkpoints, [`shootax.Reversed`][] the backsolve
-    adjoint, whose gradient is that of the continuous problem. (Where rows have times of their own
-    the particles are kept densely, and then by checkpoints in the last mode, too.)
+    adjoint, whose gradient is that of the continuous problem. (Where samples have times of their own
+    the particles are kept densely, and then by checkpoints in the last mode, too.) A gradient mode of
+    your own is for fixed steps only.
     """
 
     rtol: eqx.AbstractVar[float]
@@ -34,6 +35,8 @@ class AbstractAdaptive(AbstractIntegrator):
         checks.positive_number(self.rtol, "rtol")
         checks.positive_number(self.atol, "atol")
         checks.positive_integer(self.max_steps, "max_steps")
+        known = Direct | Checkpointed | Reversed
+        checks.instance(self.gradient, known, "gradient", "gradient=Checkpointed()")
 
     @abc.abstractmethod
     def solver(self) -> diffrax.AbstractAdaptiveSolver:
@@ -105,7 +108,7 @@ class AbstractAdaptive(AbstractIntegrator):
     def _solve_each(
         self, system: AbstractSystem, y: State, T: float, save: AtTimes, view: View, reverse: bool
     ) -> PyTree[Array]:
-        """Each row at times of its own: the particles once, then every row with its own steps."""
+        """Each sample at times of its own: the particles once, then every sample with its own steps."""
         particles, z = system.split(y)
         path: Callable[[TimePoint], PyTree]
         if particles is None:
@@ -117,11 +120,11 @@ class AbstractAdaptive(AbstractIntegrator):
             path = _Interpolated(system, dense)
         each = PathSystem(system.field, path, system.jumps())
 
-        def one(row: PyTree[Array], times: Array) -> PyTree[Array]:
-            saveat = diffrax.SaveAt(ts=times.astype(jnp.result_type(*jax.tree.leaves(row))))
-            start = State(jax.tree.map(lambda leaf: leaf[None], row), None)
-            rows = self._states(each, start, T, saveat, reverse).z
-            return jax.tree.map(lambda leaf: leaf[:, 0], rows)
+        def one(sample: PyTree[Array], times: Array) -> PyTree[Array]:
+            saveat = diffrax.SaveAt(ts=times.astype(jnp.result_type(*jax.tree.leaves(sample))))
+            start = State(jax.tree.map(lambda leaf: leaf[None], sample), None)
+            path = self._states(each, start, T, saveat, reverse).z
+            return jax.tree.map(lambda leaf: leaf[:, 0], path)
 
         return jax.vmap(one)(z, save.times)
 
@@ -132,16 +135,25 @@ class _Interpolated(eqx.Module):
     system: AbstractSystem
     solution: diffrax.Solution
 
-    def __call__(self, moment: TimePoint) -> PyTree[Array]:
-        state = self.solution.evaluate(moment.t)
-        return self.system.packed_theta(moment, state)
+    def __call__(self, point: TimePoint) -> PyTree[Array]:
+        state = self.solution.evaluate(point.t)
+        return self.system.packed_theta(point, state)
 
 
 class Dopri5(AbstractAdaptive):
-    """Dormand and Prince's fifth-order method with adaptive steps.
+    """Dormand and Prince's fifth-order method, with steps as long as the tolerances allow.
 
-    **Arguments:** `rtol`, `atol`, relative and absolute tolerance; `gradient`, a gradient mode;
-    `max_steps`, a limit past which an error is raised.
+    The error is about `rtol` times the states plus `atol`, whatever the number of steps that takes.
+
+    !!! example
+
+        ```python
+        import jax
+        import shootax as sx
+
+        field = sx.UpDown(dim=1, inflation=4)
+        net = sx.Net(field, particles=3, integrator=sx.Dopri5(rtol=1e-4), key=jax.random.key(0))
+        ```
     """
 
     rtol: float = eqx.field(static=True, default=1e-5)
@@ -154,10 +166,19 @@ class Dopri5(AbstractAdaptive):
 
 
 class Tsit5(AbstractAdaptive):
-    """Tsitouras' fifth-order method with adaptive steps.
+    """Tsitouras' fifth-order method, with steps as long as the tolerances allow.
 
-    **Arguments:** `rtol`, `atol`, relative and absolute tolerance; `gradient`, a gradient mode;
-    `max_steps`, a limit past which an error is raised.
+    Usually a little cheaper than [`shootax.Dopri5`][] at the same tolerances.
+
+    !!! example
+
+        ```python
+        import jax
+        import shootax as sx
+
+        field = sx.UpDown(dim=1, inflation=4)
+        net = sx.Net(field, particles=3, integrator=sx.Tsit5(rtol=1e-4), key=jax.random.key(0))
+        ```
     """
 
     rtol: float = eqx.field(static=True, default=1e-5)
@@ -167,3 +188,13 @@ class Tsit5(AbstractAdaptive):
 
     def solver(self) -> diffrax.AbstractAdaptiveSolver:
         return diffrax.Tsit5()
+
+
+for _method in (Dopri5, Tsit5):
+    _method.__init__.__doc__ = """**Arguments:**
+
+- `rtol`, `atol`: relative and absolute tolerance of the error of one step.
+- `gradient`: what is kept for the way back: [`shootax.Direct`][], [`shootax.Checkpointed`][] or
+    [`shootax.Reversed`][].
+- `max_steps`: a limit past which an error is raised.
+"""

@@ -22,9 +22,9 @@ class AtNodes(eqx.Module):
 
 
 class AtTimes(eqx.Module):
-    """Results at any times: `(times,)`, shared, or `(rows, times)`, each row its own."""
+    """Results at any times: `(times,)`, shared, or `(batch, times)`, each sample its own."""
 
-    times: Float[Array, " times"] | Float[Array, "rows times"]
+    times: Float[Array, " times"] | Float[Array, "batch times"]
 
 
 Save = AtEnd | AtNodes | AtTimes
@@ -47,7 +47,8 @@ class AbstractIntegrator(eqx.Module):
         """Integrates from $0$ to $T$, or from $T$ to $0$ if `reverse`.
 
         Returns `view` of the state at the end, or stacked along a new leading axis at the times
-        asked for. With times of its own for each row, rows come first: `(rows, times, ...)`.
+        asked for. With times of its own for each sample, the batch comes first:
+        `(batch, times, ...)`.
         """
 
     @abc.abstractmethod

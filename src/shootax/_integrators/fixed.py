@@ -23,8 +23,8 @@ class Step(NamedTuple):
     t: Any
     h: float
 
-    def moment(self, fraction: float, stage: int) -> TimePoint:
-        """The moment a `fraction` of the way through the step."""
+    def point(self, fraction: float, stage: int) -> TimePoint:
+        """The time point a `fraction` of the way through the step."""
         inside = min(max(fraction, 1e-3), 1 - 1e-3)
         return TimePoint(self.t + fraction * self.h, self.t + inside * self.h, self.number, stage)
 
@@ -32,7 +32,36 @@ class Step(NamedTuple):
 class AbstractFixedStep(AbstractIntegrator):
     """A one-step method on an even grid; a subclass is an `order` and its `stages`.
 
-    θ acts at these `fractions` of each step, and the velocities there count with `weights`.
+    θ acts at these `fractions` of each step, and the velocities there count with `weights`. The loop
+    over the steps, results at given times, the way back and all gradient modes come with it.
+
+    !!! example
+
+        ```python
+        from typing import ClassVar
+
+        import equinox as eqx
+        import jax
+        import shootax as sx
+
+
+        class Midpoint(sx.extend.AbstractFixedStep):
+            order: ClassVar[int] = 2
+            fractions: ClassVar[tuple[float, ...]] = (0.5,)
+            weights: ClassVar[tuple[float, ...]] = (1.0,)
+            steps: int = eqx.field(static=True, default=10)
+            gradient: sx.extend.AbstractGradient = sx.Direct()
+
+            def stages(self, system, step, y):
+                first = system(step.point(0.0, 0), y)
+                middle = jax.tree.map(lambda a, b: a + 0.5 * step.h * b, y, first)
+                point = step.point(0.5, 0)
+                slope = system(point, middle)
+                return jax.tree.map(lambda a, b: a + step.h * b, y, slope), [(point, middle)]
+
+
+        net = sx.Net(sx.UpDown(dim=1), particles=3, integrator=Midpoint(), key=jax.random.key(0))
+        ```
     """
 
     steps: eqx.AbstractVar[int]
@@ -43,12 +72,13 @@ class AbstractFixedStep(AbstractIntegrator):
 
     def __check_init__(self):
         checks.positive_integer(self.steps, "steps")
+        checks.instance(self.gradient, AbstractGradient, "gradient", "gradient=Direct()")
 
     @abc.abstractmethod
     def stages(
         self, system: AbstractSystem, step: Step, y: State
     ) -> tuple[State, list[tuple[TimePoint, State]]]:
-        """The state after a step, and the moments and states at which θ acted during it."""
+        """The state after a step, and the time points and states at which θ acted during it."""
 
     def solve(
         self,
@@ -75,8 +105,8 @@ class AbstractFixedStep(AbstractIntegrator):
                 return None
             if isinstance(save, AtNodes):
                 return view(new)
-            first = view(system(step(k).moment(0.0, 0), y))
-            return view(new), first, view(system(step(k).moment(1.0, 0), new))
+            first = view(system(step(k).point(0.0, 0), y))
+            return view(new), first, view(system(step(k).point(1.0, 0), new))
 
         def body(system: AbstractSystem, y: State, k: Any) -> tuple[State, PyTree]:
             new, _ = self.stages(system, step(k), y)

@@ -14,6 +14,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import PyTree
 
+from shootax import _checks as checks
 from shootax._integrators.fixed_point import fixed_point, written_out
 from shootax._systems import AbstractSystem, State
 
@@ -21,17 +22,59 @@ Body = Callable[[AbstractSystem, State, Any], tuple[State, PyTree]]
 
 
 class AbstractGradient(eqx.Module):
-    """A gradient mode."""
+    """A gradient mode: how the steps of a fixed grid run, and what they keep for the way back.
+
+    A mode of your own is the one method `run`. It can be handed to every fixed-step integrator.
+
+    !!! example
+
+        ```python
+        import jax
+        import jax.numpy as jnp
+        import shootax as sx
+
+
+        class EveryStep(sx.extend.AbstractGradient):
+            def run(self, body, undo, system, y, steps):
+                one = jax.checkpoint(lambda y, k: body(system, y, k))
+                return jax.lax.scan(one, y, jnp.arange(steps))
+
+
+        rk4 = sx.RK4(steps=5, gradient=EveryStep())
+        net = sx.Net(sx.UpDown(dim=1), particles=3, integrator=rk4, key=jax.random.key(0))
+        ```
+    """
 
     @abc.abstractmethod
     def run(
         self, body: Body, undo: Body, system: AbstractSystem, y: State, steps: int
     ) -> tuple[State, PyTree]:
-        """The last state and the stacked outputs. `undo` takes a step back, approximately."""
+        """Runs `y, output = body(system, y, k)` for `k = 0, ..., steps - 1`.
+
+        **Arguments:**
+
+        - `body`: one step. `k` is an integer array of JAX.
+        - `undo`: called like `body`, the step back from `k + 1` to `k` by the same method: the
+            inverse up to the error of the method.
+        - `system`: what moves; the gradient reaches the parameters through it.
+        - `y`: the state at the start.
+        - `steps`: their number.
+
+        **Returns:** the last state, and the outputs stacked along a new leading axis.
+        """
 
 
 class Direct(AbstractGradient):
-    """Keep every step: the fastest way, with memory in proportion to the number of steps."""
+    """Keep every step: the fastest way, with memory in proportion to the number of steps.
+
+    !!! example
+
+        ```python
+        import shootax as sx
+
+        integrator = sx.RK4(steps=10, gradient=sx.Direct())
+        ```
+    """
 
     def run(
         self, body: Body, undo: Body, system: AbstractSystem, y: State, steps: int
@@ -40,7 +83,18 @@ class Direct(AbstractGradient):
 
 
 class Checkpointed(AbstractGradient):
-    """Keep every $\\sqrt{steps}$-th state and run the steps between once more on the way back."""
+    """Keep every $\\sqrt{steps}$-th state and run the steps between once more on the way back.
+
+    The gradient is that of [`shootax.Direct`][] to rounding.
+
+    !!! example
+
+        ```python
+        import shootax as sx
+
+        integrator = sx.RK4(steps=100, gradient=sx.Checkpointed())
+        ```
+    """
 
     def run(
         self, body: Body, undo: Body, system: AbstractSystem, y: State, steps: int
@@ -70,18 +124,31 @@ class Reversed(AbstractGradient):
     Each step back solves for the state whose step forward is the one at hand, so the gradient is
     that of the discrete model, up to rounding that grows with the contraction of the flow.
 
-    **Arguments:**
+    !!! example
 
-    - `max_iterations`: limit of the iterations to invert one step. A step that cannot be inverted
-        (too large for the field) makes the gradient NaN.
+        ```python
+        import shootax as sx
+
+        integrator = sx.RK4(steps=100, gradient=sx.Reversed())
+        ```
     """
 
     max_iterations: int = eqx.field(static=True, default=50)
+
+    def __check_init__(self):
+        checks.positive_integer(self.max_iterations, "max_iterations")
 
     def run(
         self, body: Body, undo: Body, system: AbstractSystem, y: State, steps: int
     ) -> tuple[State, PyTree]:
         return _run_reversed((system, y), body, undo, steps, self.max_iterations)
+
+
+Reversed.__init__.__doc__ = """**Arguments:**
+
+- `max_iterations`: limit of the iterations to invert one step. A step that cannot be inverted (too
+    large for the field) makes the gradient NaN.
+"""
 
 
 @eqx.filter_custom_vjp

@@ -8,7 +8,7 @@ from jaxtyping import Array, Float, PyTree
 
 
 def hermite(
-    s: Float[Array, " times"] | Float[Array, "rows times"],
+    s: Float[Array, " times"] | Float[Array, "batch times"],
     h: float,
     values: PyTree[Array],
     starts: PyTree[Array],
@@ -18,8 +18,8 @@ def hermite(
 
     - `s`: times in units of the step, counted from the start.
     - `h`: the step, negative when going back in time.
-    - `values`: `(steps + 1, rows, ...)`, at the grid points.
-    - `starts`, `ends`: `(steps, rows, ...)`, the derivatives at both ends of each step, taken from
+    - `values`: `(steps + 1, batch, ...)`, at the grid points.
+    - `starts`, `ends`: `(steps, batch, ...)`, the derivatives at both ends of each step, taken from
         inside that step.
     """
     steps = jax.tree.leaves(starts)[0].shape[0]
@@ -33,7 +33,7 @@ def hermite(
     )
 
     def pick(a: Array, at: Array) -> Array:
-        """`(times, rows, ...)`, or `(rows, times, ...)` if each row has times of its own."""
+        """`(times, batch, ...)`, or `(batch, times, ...)` if each sample has times of its own."""
         return a[at] if at.ndim == 1 else a[at, jnp.arange(at.shape[0])[:, None]]
 
     def one(value: Array, start: Array, end: Array) -> Array:

@@ -22,9 +22,9 @@ class AbstractRungeKutta(AbstractFixedStep):
         slopes: list[State] = []
         stages: list[tuple[TimePoint, State]] = []
         for i, (fraction, row) in enumerate(zip(self.fractions, self.matrix, strict=True)):
-            at, moment = _advance(y, step.h, row, slopes), step.moment(fraction, i)
-            stages.append((moment, at))
-            slopes.append(system(moment, at))
+            at, point = _advance(y, step.h, row, slopes), step.point(fraction, i)
+            stages.append((point, at))
+            slopes.append(system(point, at))
         return _advance(y, step.h, self.weights, slopes), stages
 
 
@@ -39,10 +39,28 @@ def _advance(y: State, h: float, weights: tuple, slopes: list[State]) -> State:
     return jax.tree.map(one, y, *(slope for _, slope in used))
 
 
-class Euler(AbstractRungeKutta):
-    """The explicit Euler method: a residual network, first order.
+ARGUMENTS = """**Arguments:**
 
-    **Arguments:** `steps`, the number of equal steps over $[0, T]$; `gradient`, a gradient mode.
+- `steps`: the number of equal steps over $[0, T]$.
+- `gradient`: what is kept for the way back: [`shootax.Direct`][], [`shootax.Checkpointed`][] or
+    [`shootax.Reversed`][].
+"""
+
+
+class Euler(AbstractRungeKutta):
+    """The explicit Euler method: each step is a layer $z + h f(z, θ)$ of a residual network.
+
+    First order: twice the steps, half the error. One evaluation of the field per step.
+
+    !!! example
+
+        ```python
+        import jax
+        import shootax as sx
+
+        field = sx.UpDown(dim=1, inflation=4)
+        net = sx.Net(field, particles=3, integrator=sx.Euler(steps=20), key=jax.random.key(0))
+        ```
     """
 
     order: ClassVar[int] = 1
@@ -54,9 +72,19 @@ class Euler(AbstractRungeKutta):
 
 
 class Heun(AbstractRungeKutta):
-    """Heun's method, second order.
+    """Heun's method: a step with the mean of the velocities at both of its ends.
 
-    **Arguments:** `steps`, the number of equal steps over $[0, T]$; `gradient`, a gradient mode.
+    Second order: twice the steps, a quarter of the error. Two evaluations of the field per step.
+
+    !!! example
+
+        ```python
+        import jax
+        import shootax as sx
+
+        field = sx.UpDown(dim=1, inflation=4)
+        net = sx.Net(field, particles=3, integrator=sx.Heun(steps=10), key=jax.random.key(0))
+        ```
     """
 
     order: ClassVar[int] = 2
@@ -68,9 +96,20 @@ class Heun(AbstractRungeKutta):
 
 
 class RK4(AbstractRungeKutta):
-    """The classical Runge-Kutta method, fourth order: the paper's choice.
+    """The classical Runge-Kutta method: the paper's choice, and the default.
 
-    **Arguments:** `steps`, the number of equal steps over $[0, T]$; `gradient`, a gradient mode.
+    Fourth order: twice the steps, a sixteenth of the error. Four evaluations of the field per step.
+
+    !!! example
+
+        ```python
+        import jax
+        import shootax as sx
+
+        field = sx.UpDown(dim=1, inflation=4)
+        rk4 = sx.RK4(steps=20, gradient=sx.Checkpointed())
+        net = sx.Net(field, particles=3, integrator=rk4, key=jax.random.key(0))
+        ```
     """
 
     order: ClassVar[int] = 4
@@ -79,3 +118,7 @@ class RK4(AbstractRungeKutta):
     weights: ClassVar[tuple[float, ...]] = (1 / 6, 1 / 3, 1 / 3, 1 / 6)
     steps: int = eqx.field(static=True, default=10)
     gradient: AbstractGradient = Direct()
+
+
+for _method in (Euler, Heun, RK4):
+    _method.__init__.__doc__ = ARGUMENTS

@@ -30,6 +30,8 @@ class SumKernel(AbstractKernel):
         - `kernels`: one or more.
         - `weights`: the factors $c_i$, by default all 1.
         """
+        if not (weights is None or isinstance(weights, tuple | list)):
+            raise TypeError(f"weights must be a tuple of numbers, got {checks.shown(weights)}.")
         for kernel in kernels:
             advice = "Give kernels one by one, as in SumKernel(GaussianKernel(), LaplaceKernel())."
             checks.instance_of(kernel, AbstractKernel, "Each term of a SumKernel", advice)

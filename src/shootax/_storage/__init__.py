@@ -16,7 +16,9 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 
+from shootax import _checks as checks
 from shootax._errors import FileFormatError
+from shootax._fork import refuse_after_fork
 from shootax._storage import container
 from shootax._storage.encoding import Decoder, Encoder
 from shootax._storage.registry import Names
@@ -38,10 +40,24 @@ def save(path: str | os.PathLike, model: Any, *, record: Mapping[str, Any] | Non
     - `model`: a [`shootax.Net`][] or any `equinox.Module` made of them.
     - `record`: anything JSON can hold, kept beside the model: how it was trained, for instance. The
         entries `version` and `checksum` are the file's own and are not kept.
+
+    !!! example
+
+        ```python
+        import jax
+        import shootax as sx
+
+        net = sx.Net(sx.UpDown(dim=1, inflation=4), particles=3, key=jax.random.key(0))
+        sx.save("net.safetensors", net, record={"epochs": 500})
+        print(sx.load_record("net.safetensors")["epochs"])  # 500
+        ```
     """
     import shootax
 
+    _check_path(path, "save(path, model)")
     container.check_place(path)
+    if not isinstance(record, Mapping | None):
+        raise TypeError(f"record must be a dictionary, got {checks.shown(record)}.")
     kept = {name: value for name, value in dict(record or {}).items() if name not in OF_THE_FILE}
     encoder = Encoder()
     try:
@@ -70,7 +86,20 @@ def load(path: str | os.PathLike, *, known: Iterable[Any] = ()) -> Any:
     - `known`: classes and functions of your own, or of other libraries, that the model is made of,
         as in `load(path, known=[MyField])`. Classes named by [`shootax.register`][], the layers of
         `equinox.nn` and the activations of `jax.nn` need not be given.
+
+    !!! example
+
+        ```python
+        import jax
+        import shootax as sx
+
+        net = sx.Net(sx.UpDown(dim=1, inflation=4), particles=3, key=jax.random.key(0))
+        sx.save("net.safetensors", net)
+        again = sx.load("net.safetensors")
+        ```
     """
+    refuse_after_fork()
+    known = _checked_known(known)
     contents = _read(path)
     decoder = Decoder(contents.tensors, Names(known), int(contents.header["format"]))
     try:
@@ -93,7 +122,10 @@ def load(path: str | os.PathLike, *, known: Iterable[Any] = ()) -> Any:
 
 def load_record(path: str | os.PathLike) -> dict[str, Any]:
     """The record written beside a model, with the version of the library that wrote it and the
-    checksum of the file (`None` for files of the first format)."""
+    checksum of the file (`None` for files of the first format).
+
+    **Arguments:** `path`, the file.
+    """
     contents = _read(path)
     try:
         record = container.parse_json(contents.header["record"])
@@ -107,7 +139,30 @@ def load_record(path: str | os.PathLike) -> dict[str, Any]:
     return {**own, **{name: v for name, v in record.items() if name not in own}}
 
 
+def _check_path(path: Any, example: str) -> None:
+    if not isinstance(path, str | os.PathLike):
+        raise TypeError(
+            f"path must be text or a pathlib.Path, got {checks.shown(path)}. Write {example}."
+        )
+
+
+def _checked_known(known: Any) -> list[Any]:
+    advice = "Write load(path, known=[MyField])."
+    if isinstance(known, str) or not isinstance(known, Iterable):
+        raise TypeError(
+            f"known must be a list of classes and functions, got {checks.shown(known)}. {advice}"
+        )
+    items = list(known)
+    for item in items:
+        if not callable(item):
+            raise TypeError(
+                f"known must hold classes and functions, got {checks.shown(item)} in it. {advice}"
+            )
+    return items
+
+
 def _read(path: str | os.PathLike) -> container.Contents:
+    _check_path(path, "load(path)")
     if not pathlib.Path(path).is_file():
         what = "is a folder, not a model file" if pathlib.Path(path).is_dir() else "does not exist"
         raise FileFormatError(f"There is no model file {path}: it {what}.")

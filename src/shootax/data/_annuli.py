@@ -10,6 +10,8 @@ INNER, OUTER = (0.0, 0.5), (1.0, 1.5)
 def annuli(inner: int = 1000, outer: int = 2000, *, seed: int) -> tuple[np.ndarray, np.ndarray]:
     """Points drawn evenly from the disc of radius 0.5 (class 0) and the ring from 1 to 1.5 (class 1).
 
+    **Arguments:** the numbers of points `inner` and `outer`, and the `seed`.
+
     !!! example
 
         ```python
@@ -19,7 +21,7 @@ def annuli(inner: int = 1000, outer: int = 2000, *, seed: int) -> tuple[np.ndarr
         print(x.shape, y.sum())  # (30, 2) 20
         ```
     """
-    generator = np.random.default_rng(seed)
+    generator = np.random.default_rng(checks.seed(seed))
     parts = []
     for samples, (low, high) in ((inner, INNER), (outer, OUTER)):
         samples = checks.positive_integer(samples, "The number of points")

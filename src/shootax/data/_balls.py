@@ -48,7 +48,7 @@ def ball_paths(sequences: int, *, frames: int = 20, seed: int = 0) -> Paths:
     """Where the balls are, and how fast, at every frame."""
     n = checks.positive_integer(sequences, "sequences")
     frames = checks.positive_integer(frames, "frames")
-    random = np.random.default_rng(seed)
+    random = np.random.default_rng(checks.seed(seed))
     v = random.normal(size=(n, BALLS, 2))
     v *= SPEED / np.linalg.norm(v, axis=(1, 2), keepdims=True)
     x = placed(random, n)

@@ -26,8 +26,20 @@ FUNCTIONS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
 
 
 def sample_function(name: str, samples: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """Inputs drawn uniformly from the domain, and their values, each of shape `(samples, 1)`."""
+    """Inputs drawn uniformly from the domain, and their values, each of shape `(samples, 1)`.
+
+    **Arguments:** the `name`, `"quadratic"` or `"cubic"`, the number of `samples`, and the `seed`.
+
+    !!! example
+
+        ```python
+        from shootax.data import sample_function
+
+        x, y = sample_function("cubic", 40, seed=0)
+        print(x.shape, y.shape)  # (40, 1) (40, 1)
+        ```
+    """
     function = FUNCTIONS[checks.one_of(name, FUNCTIONS, "function")]
     samples = checks.positive_integer(samples, "samples")
-    x = np.random.default_rng(seed).uniform(*DOMAIN, (samples, 1))
+    x = np.random.default_rng(checks.seed(seed)).uniform(*DOMAIN, (samples, 1))
     return x, function(x)

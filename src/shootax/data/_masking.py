@@ -11,15 +11,18 @@ from shootax.nn import FrameRequest
 
 
 class MaskedFrames(AbstractSampler):
-    """For every epoch other frames of each sequence are hidden, and only the others are decoded.
+    """For every epoch other frames of each sequence are masked, and only the others are decoded.
 
-    **Arguments:** of the constructor:
+    !!! example
 
-    - `sequences`: all of the same length, with every frame given but those in `never`.
-    - `first`: how many frames the encoder sees.
-    - `never`: numbers of frames that are hidden in every epoch.
-    - `hidden`: how many more are hidden, drawn for each sequence.
-    - `redrawn`: whether they are drawn anew for every epoch, or once for all.
+        ```python
+        import jax
+        from shootax.data import MaskedFrames, bouncing_balls
+
+        sampler = MaskedFrames(bouncing_balls(5), hidden=4)
+        request, frames = sampler(jax.random.key(0))
+        print(frames.shape)  # (5, 16, 28, 28)
+        ```
     """
 
     frames: Float[Array, "n time *shape"]
@@ -38,11 +41,24 @@ class MaskedFrames(AbstractSampler):
         redrawn: bool = True,
         seed: int = 0,
     ):
+        """**Arguments:**
+
+        - `sequences`: all of the same length, with every frame given but those in `never`.
+        - `first`: how many frames the encoder sees.
+        - `never`: numbers of frames that are masked in every epoch.
+        - `hidden`: how many more are masked, drawn for each sequence.
+        - `redrawn`: whether they are drawn anew for every epoch, or once for all.
+        - `seed`: of the draw once for all.
+        """
+        checks.instance(sequences, Sequences, "sequences", "MaskedFrames(Sequences(frames))")
         steps = len(sequences.times)
         self.first = checks.positive_integer(first, "first")
         self.shown = tuple(j for j in range(steps) if j not in never)
         if not 0 <= hidden < len(self.shown):
-            raise ValueError(f"Of {len(self.shown)} frames {hidden} cannot be hidden.")
+            raise ValueError(
+                f"hidden must be at least 0 and less than {len(self.shown)}, the number of frames; "
+                f"got {hidden}."
+            )
         if not sequences.mask[:, list(self.shown)].all():
             raise ValueError("Frames that are not given must be among those never shown.")
         sequences.first(first)

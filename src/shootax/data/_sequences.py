@@ -6,6 +6,7 @@ import numpy as np
 from jaxtyping import Bool, Float
 
 from shootax import _checks as checks
+from shootax._arrays import as_numbers
 
 
 @dataclasses.dataclass(frozen=True)
@@ -48,7 +49,9 @@ class Sequences:
         if frames.dtype.kind not in "fiub":
             raise ValueError(f"Frames must be numbers, got an array of dtype {frames.dtype}.")
         n, steps = frames.shape[:2]
-        moments = 0.1 * np.arange(steps) if times is None else np.asarray(times, float)
+        moments = 0.1 * np.arange(steps) if times is None else as_numbers(times)
+        checks.real_numbers(moments, "times")
+        moments = np.asarray(moments, float)
         if moments.shape != (steps,) or moments[0] != 0 or np.any(np.diff(moments) <= 0):
             raise ValueError(
                 f"times must be {steps} numbers, one for each frame, increasing from 0; got {times}."
@@ -76,7 +79,9 @@ class Sequences:
     def first(self, number: int = 1) -> np.ndarray:
         """The first frames, which an encoder sees: `(n, number, ...)`."""
         if not 0 < number <= len(self.times) or not self.mask[:, :number].all():
-            raise ValueError(f"The first {number} frames are not all given.")
+            raise ValueError(
+                f"The first {number} frames are not all given, of {len(self.times)}. Ask for fewer."
+            )
         return self.frames[:, :number]
 
     def split(self, first: int) -> tuple["Sequences", "Sequences"]:

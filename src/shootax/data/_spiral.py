@@ -25,7 +25,7 @@ class Spiral(NamedTuple):
 
 
 def velocity(x: np.ndarray) -> np.ndarray:
-    """$A x^3$ with states as rows, so that the first row of $A$ acts on the first component."""
+    """$A x^3$ for each state of a batch, so that the first row of $A$ acts on the first component."""
     return x**3 @ A
 
 
@@ -57,7 +57,7 @@ def spiral(points: int = 200) -> Spiral:
 
 
 def snippets(curve: Spiral, first: Array, points: int) -> tuple[Array, Array]:
-    """Pieces of so many points: their starts `(rows, 2)` and the pieces `(rows, points, 2)`."""
+    """Pieces of so many points: their starts `(batch, 2)` and the pieces `(batch, points, 2)`."""
     index = jnp.asarray(first, int)[:, None] + jnp.arange(points)[None]
     pieces = jnp.asarray(curve.x, jnp.result_type(float))[index]
     return pieces[:, 0], pieces
@@ -71,12 +71,21 @@ class SpiralSnippets(AbstractSampler):
     points: int
 
     def __init__(self, curve: Spiral, samples: int = 100, points: int = 5):
-        """**Arguments:** the curve, how many snippets, and how many points each has."""
+        """**Arguments:**
+
+        - `curve`: of [`shootax.data.spiral`][].
+        - `samples`: how many snippets an epoch has.
+        - `points`: how many points a snippet has.
+        """
+        checks.instance(curve, Spiral, "curve", "SpiralSnippets(spiral())")
         self.curve = curve
         self.samples = checks.positive_integer(samples, "samples")
         self.points = checks.positive_integer(points, "points")
         if points > len(curve.times):
-            raise ValueError(f"A snippet of {points} points is longer than the curve.")
+            raise ValueError(
+                f"A snippet of {points} points is longer than the curve, which has "
+                f"{len(curve.times)}. Take fewer points, or spiral(points=...) with more."
+            )
 
     def __call__(self, key: PRNGKeyArray) -> tuple[Array, Array]:
         # A draw between two points of the curve starts at the first of them.

@@ -7,6 +7,7 @@ import tempfile
 from typing import Any, Literal
 
 from shootax import _checks as checks
+from shootax._storage.container import check_place
 from shootax.export._numpy import numpy_file
 from shootax.export._onnx import onnx_file
 from shootax.export._stablehlo import stablehlo_file
@@ -61,6 +62,9 @@ def write(
         ```
     """
     to = checks.one_of(to, TARGETS, "format")  # pyright: ignore[reportAssignmentType]
+    if not isinstance(path, str | os.PathLike):
+        raise TypeError(f"path must be text or a pathlib.Path, got {checks.shown(path)}.")
+    check_place(path)
     path = pathlib.Path(path)
     if isinstance(model, Exportable):
         model = model._exported()

@@ -8,11 +8,24 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from shootax import _checks as checks
+from shootax._arrays import model_inputs
 from shootax.nn._layers import NORMS, Downsample, LayerNorm, Upsample, he_normal
 
 
 class ImageEncoder(eqx.Module):
-    """Convolutions of width 5 and stride 2 with ReLU, then a linear map to `dim` numbers."""
+    """Convolutions of width 5 and stride 2 with ReLU, then a linear map to `dim` numbers.
+
+    !!! example
+
+        ```python
+        import jax
+        import jax.numpy as jnp
+        import shootax as sx
+
+        encoder = sx.nn.ImageEncoder(5, size=12, channels=(2, 4), key=jax.random.key(0))
+        print(encoder(jnp.ones((7, 1, 12, 12))).shape)  # (7, 5)
+        ```
+    """
 
     layers: tuple[Downsample, ...]
     norms: tuple[LayerNorm | None, ...]
@@ -40,7 +53,9 @@ class ImageEncoder(eqx.Module):
         - `key`: a JAX random key.
         """
         checks.one_of(norm, NORMS, "norm")
-        keys = jax.random.split(key, len(channels) + 1)
+        dim, frames = (checks.positive_integer(n, s) for n, s in ((dim, "dim"), (frames, "frames")))
+        channels = checked_channels(channels)
+        keys = jax.random.split(checks.random_key(key), len(channels) + 1)
         before = [frames, *channels[:-1]]
         trios = zip(before, channels, keys, strict=False)
         self.layers = tuple(Downsample(i, o, key=k) for i, o, k in trios)
@@ -51,15 +66,21 @@ class ImageEncoder(eqx.Module):
         self.weight = jax.random.normal(keys[-1], (features, dim)) / jnp.sqrt(features)
         self.bias = jnp.zeros(dim)
 
-    def __call__(self, x: Float[Array, "rows frames h w"]) -> Float[Array, "rows dim"]:
+    def __call__(self, x: Float[Array, "batch frames h w"]) -> Float[Array, "batch dim"]:
+        x = model_inputs(x, self.weight.dtype, "The images")
         frames = self.layers[0].weight.shape[2]
         # Several sizes become the same one when halved and rounded up, so that all would go through.
         side = x.shape[-1] if self.size is None else self.size
         if x.ndim != 4 or x.shape[1:] != (frames, side, side):
+            missing = frames == 1 and x.shape[1:] == (side, side)
+            advice = (
+                "Use x[:, None] to add the axis of frames."
+                if missing
+                else ("Resize them, or make an encoder for theirs.")
+            )
             raise ValueError(
-                f"The images must have shape (rows, {frames}, {side}, {side}), as the encoder was "
-                f"made for frames={frames}, size={side}; got {x.shape}. Resize them, or make an "
-                "encoder for theirs."
+                f"The images must have shape (batch, {frames}, {side}, {side}), as the encoder was "
+                f"made for frames={frames}, size={side}; got {x.shape}. {advice}"
             )
         x = jnp.moveaxis(x, 1, -1)
         for layer, norm in zip(self.layers, self.norms, strict=True):
@@ -69,7 +90,19 @@ class ImageEncoder(eqx.Module):
 
 
 class ImageDecoder(eqx.Module):
-    """A linear map to a small image, then layers that double it, the last with a sigmoid."""
+    """A linear map to a small image, then layers that double it, the last with a sigmoid.
+
+    !!! example
+
+        ```python
+        import jax
+        import jax.numpy as jnp
+        import shootax as sx
+
+        decoder = sx.nn.ImageDecoder(5, size=12, channels=(4, 2), key=jax.random.key(0))
+        print(decoder(jnp.ones((7, 5))).shape)  # (7, 12, 12)
+        ```
+    """
 
     weight: Float[Array, "dim features"]
     bias: Float[Array, " features"]
@@ -88,7 +121,8 @@ class ImageDecoder(eqx.Module):
     ):
         """**Arguments:** as in [`shootax.nn.ImageEncoder`][]; `channels` are those before each layer."""
         checks.one_of(norm, NORMS, "norm")
-        keys = jax.random.split(key, len(channels) + 1)
+        dim, channels = checks.positive_integer(dim, "dim"), checked_channels(channels)
+        keys = jax.random.split(checks.random_key(key), len(channels) + 1)
         after = [*channels[1:], 1]
         trios = zip(channels, after, keys, strict=False)
         self.sizes = sizes(size, len(channels))
@@ -99,7 +133,13 @@ class ImageDecoder(eqx.Module):
         between = [LayerNorm(o) if norm == "layer" else None for o in channels[1:]]
         self.norms = (*between, None)
 
-    def __call__(self, z: Float[Array, "rows dim"]) -> Float[Array, "rows h w"]:
+    def __call__(self, z: Float[Array, "batch dim"]) -> Float[Array, "batch h w"]:
+        z = model_inputs(z, self.weight.dtype, "The latent points")
+        if z.ndim != 2 or z.shape[1] != self.weight.shape[0]:
+            raise ValueError(
+                f"The latent points must have shape (batch, {self.weight.shape[0]}), as the decoder "
+                f"was made for; got {z.shape}."
+            )
         first = self.sizes[0]
         x = jax.nn.relu(z @ self.weight + self.bias.reshape(1, -1))
         x = x.reshape(z.shape[0], first, first, -1)
@@ -109,6 +149,15 @@ class ImageDecoder(eqx.Module):
             x = x if norm is None else norm(x)
             x = jax.nn.sigmoid(x) if i == last else jax.nn.relu(x)
         return x[..., 0]
+
+
+def checked_channels(channels: Sequence[int]) -> tuple[int, ...]:
+    """`channels`, if they are numbers of channels."""
+    if not isinstance(channels, Sequence) or isinstance(channels, str) or not channels:
+        raise TypeError(
+            f"channels must be a sequence of numbers, as in (8, 16, 32); got {checks.shown(channels)}."
+        )
+    return tuple(checks.positive_integer(number, "channels") for number in channels)
 
 
 def sizes(size: int, layers: int) -> tuple[int, ...]:

@@ -6,9 +6,10 @@ from typing import Any, NamedTuple
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-import numpy as np
 from jaxtyping import Array, Float
 
+from shootax import _checks as checks
+from shootax._flow import host_times
 from shootax._net import Net
 
 CHUNK = 1024
@@ -57,13 +58,24 @@ class LatentModel(eqx.Module):
     ):
         """**Arguments:**
 
-        - `encoder`: maps the first frames `(rows, frames, ...)` to points `(rows, dim)`.
+        - `encoder`: maps the first frames `(batch, frames, ...)` to points `(batch, dim)`.
         - `net`: moves them.
-        - `decoder`: maps points `(rows, dim)` to frames `(rows, ...)`.
+        - `decoder`: maps points `(batch, dim)` to frames `(batch, ...)`.
         - `times`: of all frames, from 0 to at most the net's T.
         """
+        example = "LatentModel(encoder, net, decoder, times)"
+        checks.instance(net, Net, "net", example)
+        for name, part in (("encoder", encoder), ("decoder", decoder)):
+            if not callable(part) or isinstance(part, type):
+                raise TypeError(
+                    f"{name} must be a module that maps a batch to a batch, got "
+                    f"{checks.shown(part)}. Write {example}."
+                )
         self.encoder, self.net, self.decoder = encoder, net, decoder
-        self.times = tuple(float(t) for t in np.asarray(times))
+        known = host_times(times)
+        if known.ndim != 1:
+            raise ValueError(f"times must have shape (times,), got shape {known.shape}.")
+        self.times = tuple(float(t) for t in known)
         T = net.control.T
         if not self.times or self.times[0] < 0 or self.times[-1] > T * (1 + 1e-9):
             raise ValueError(
@@ -71,7 +83,7 @@ class LatentModel(eqx.Module):
                 "the control a larger T."
             )
 
-    def __call__(self, x: Any, times: Any = None) -> Float[Array, "rows time ..."]:
+    def __call__(self, x: Any, times: Any = None) -> Float[Array, "batch time ..."]:
         """The frames that follow from the first ones, at all times of the model or at those given.
 
         With [`shootax.nn.FrameRequest`][] only the frames asked for are decoded:
@@ -85,12 +97,12 @@ class LatentModel(eqx.Module):
             path = self.paths(x, times)
         return decoded(self.decoder, path)
 
-    def paths(self, first: Any, times: Any = None) -> Float[Array, "rows time dim"]:
+    def paths(self, first: Any, times: Any = None) -> Float[Array, "batch time dim"]:
         """The way through the latent space."""
         return self.net(self.encoder(first), self.times if times is None else times)
 
 
-def decoded(decoder: Callable[[Any], Any], path: Float[Array, "rows time dim"]) -> Array:
+def decoded(decoder: Callable[[Any], Any], path: Float[Array, "batch time dim"]) -> Array:
     """The frames along paths, so many at a time that memory stays small."""
     points = path.reshape(-1, path.shape[-1])
     number = points.shape[0]

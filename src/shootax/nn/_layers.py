@@ -1,6 +1,6 @@
 """Convolutions that halve or double an image, as products of its lines with matrices.
 
-Images are `(rows, height, width, channels)`. Some lines of an image at a time go through a matrix that
+Images are `(batch, height, width, channels)`. Some lines of an image at a time go through a matrix that
 has the kernel along its diagonals. Its zeros are multiplied too, but it is one large product: on a
 processor, inside a loop, XLA is many times slower with convolutions as such (docs/images.md).
 """
@@ -23,14 +23,21 @@ class Downsample(eqx.Module):
     bias: Float[Array, " outputs"]
 
     def __init__(self, inputs: int, outputs: int, width: int = 5, *, key: PRNGKeyArray):
-        """**Arguments:** channels before and after, the width of the kernel, and a random key."""
+        """**Arguments:**
+
+        - `inputs`, `outputs`: channels before and after.
+        - `width`: of the kernel, an odd number.
+        - `key`: a JAX random key.
+        """
+        inputs, outputs = (checks.positive_integer(n, "channels") for n in (inputs, outputs))
+        checks.random_key(key)
         checks.positive_integer(width, "width")
         if width % 2 == 0:
-            raise ValueError(f"The width of a kernel must be odd, got {width}.")
+            raise ValueError(f"The width of a kernel must be odd, got {width}. Use {width + 1}.")
         self.weight = he_normal(key, (width, width, inputs, outputs), width**2 * inputs)
         self.bias = jnp.zeros(outputs)
 
-    def __call__(self, x: Float[Array, "rows h w inputs"]) -> Float[Array, "rows g v outputs"]:
+    def __call__(self, x: Float[Array, "batch h w inputs"]) -> Float[Array, "batch g v outputs"]:
         width, _, inputs, outputs = self.weight.shape
         rows, height, across, _ = x.shape
         down, out = -(-height // 2), -(-across // 2)
@@ -60,11 +67,17 @@ class Upsample(eqx.Module):
     bias: Float[Array, " outputs"]
 
     def __init__(self, inputs: int, outputs: int, *, key: PRNGKeyArray):
-        """**Arguments:** channels before and after, and a random key."""
+        """**Arguments:**
+
+        - `inputs`, `outputs`: channels before and after.
+        - `key`: a JAX random key.
+        """
+        inputs, outputs = (checks.positive_integer(n, "channels") for n in (inputs, outputs))
+        checks.random_key(key)
         self.weight = he_normal(key, (3, 3, inputs, 4 * outputs), 9 * inputs)
         self.bias = jnp.zeros(outputs)
 
-    def __call__(self, x: Float[Array, "rows h w inputs"]) -> Float[Array, "rows g v outputs"]:
+    def __call__(self, x: Float[Array, "batch h w inputs"]) -> Float[Array, "batch g v outputs"]:
         rows, height, width, inputs = x.shape
         outputs = self.bias.shape[0]
         kernel = self.weight.reshape(3, 3, inputs, 2, 2, outputs)
@@ -89,9 +102,11 @@ class LayerNorm(eqx.Module):
     shift: Float[Array, " channels"]
 
     def __init__(self, channels: int):
+        """**Arguments:** `channels`, their number."""
+        channels = checks.positive_integer(channels, "channels")
         self.scale, self.shift = jnp.ones(channels), jnp.zeros(channels)
 
-    def __call__(self, x: Float[Array, "rows h w channels"]) -> Float[Array, "rows h w channels"]:
+    def __call__(self, x: Float[Array, "batch h w channels"]) -> Float[Array, "batch h w channels"]:
         mean = jnp.mean(x, axis=(1, 2, 3), keepdims=True)
         square = jnp.mean(x**2, axis=(1, 2, 3), keepdims=True)
         inverse = jax.lax.rsqrt(jnp.maximum(square - mean**2, 0) + 1e-5)

@@ -1,4 +1,6 @@
-"""From rows of numbers to points of a latent space, and back: for sequences that are not images."""
+"""From vectors to points of a latent space, and back: for sequences that are not images."""
+
+import math
 
 import equinox as eqx
 import jax
@@ -6,11 +8,24 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from shootax import _checks as checks
+from shootax._arrays import model_inputs
 from shootax.nn._layers import he_normal
 
 
 class MLP(eqx.Module):
-    """One hidden layer of ReLUs between linear maps, for a batch of rows."""
+    """One hidden layer of ReLUs between linear maps, for a batch.
+
+    !!! example
+
+        ```python
+        import jax
+        import jax.numpy as jnp
+        import shootax as sx
+
+        encoder = sx.nn.MLP(6, 16, 2, key=jax.random.key(0))
+        print(encoder(jnp.ones((5, 2, 3))).shape)  # (5, 2)
+        ```
+    """
 
     first: Float[Array, "inputs hidden"]
     second: Float[Array, "hidden outputs"]
@@ -18,15 +33,24 @@ class MLP(eqx.Module):
     shift: Float[Array, " outputs"]
 
     def __init__(self, inputs: int, hidden: int, outputs: int, *, key: PRNGKeyArray):
-        """**Arguments:** the numbers of inputs, hidden units and outputs, and a random key."""
+        """**Arguments:**
+
+        - `inputs`, `hidden`, `outputs`: the numbers of inputs, hidden units and outputs.
+        - `key`: a JAX random key.
+        """
         for number, name in ((inputs, "inputs"), (hidden, "hidden"), (outputs, "outputs")):
             checks.positive_integer(number, name)
-        keys = jax.random.split(key)
+        keys = jax.random.split(checks.random_key(key))
         self.first = he_normal(keys[0], (inputs, hidden), inputs)
         self.second = jax.random.normal(keys[1], (hidden, outputs)) / jnp.sqrt(hidden)
         self.bias, self.shift = jnp.zeros(hidden), jnp.zeros(outputs)
 
-    def __call__(self, x: Float[Array, "rows *shape"]) -> Float[Array, "rows outputs"]:
+    def __call__(self, x: Float[Array, "batch *shape"]) -> Float[Array, "batch outputs"]:
         """The axes of `x` after the first are taken as one: frames and their numbers, for instance."""
+        x = model_inputs(x, self.first.dtype)
+        if math.prod(x.shape[1:]) != self.first.shape[0]:
+            raise ValueError(
+                f"The input must have {self.first.shape[0]} numbers per sample, got shape {x.shape}."
+            )
         hidden = jax.nn.relu(x.reshape(x.shape[0], -1) @ self.first + self.bias.reshape(1, -1))
         return hidden @ self.second + self.shift.reshape(1, -1)

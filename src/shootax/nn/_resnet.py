@@ -9,16 +9,27 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from shootax import _checks as checks
+from shootax._arrays import model_inputs
 from shootax._chain import Chain, ParticleChain
+from shootax._fields import AbstractConvField
 from shootax._net import Net
 
 
 class Transition(eqx.Module):
     """From one block to the next: fewer places, more channels, and a norm if asked for.
 
-    **Arguments:** `channels`, the numbers of channels before and after; `reduce`, `"pool"` (the mean
-    over squares of two), `"stride"` (every second place) or `"none"`; `groups`, of a group norm
-    before it, 0 for none. Channels are mixed by a learned map that is the same in every place.
+    Channels are mixed by a learned map that is the same in every place.
+
+    !!! example
+
+        ```python
+        import jax
+        import jax.numpy as jnp
+        import shootax as sx
+
+        transition = sx.nn.Transition((2, 4), key=jax.random.key(0))
+        print(transition(jnp.ones((5, 2, 8, 8))).shape)  # (5, 4, 4, 4)
+        ```
     """
 
     weight: Float[Array, "out channels"]
@@ -33,13 +44,27 @@ class Transition(eqx.Module):
         groups: int = 0,
         key: PRNGKeyArray,
     ):
+        """**Arguments:**
+
+        - `channels`: the numbers of channels before and after.
+        - `reduce`: `"pool"` (the mean over squares of two), `"stride"` (every second place) or
+            `"none"`.
+        - `groups`: of a group norm before it, 0 for none.
+        - `key`: a JAX random key.
+        """
+        if not isinstance(channels, tuple | list) or len(channels) != 2:
+            raise ValueError(
+                "channels must be a pair, those before and after, as in Transition((8, 16), key=key);"
+                f" got {channels!r}."
+            )
         before, after = (checks.positive_integer(c, "channels") for c in channels)
+        checks.random_key(key)
         self.weight = jax.random.normal(key, (after, before)) * before**-0.5
         self.norm = eqx.nn.GroupNorm(groups, before) if groups else None
         self.reduce = checks.one_of(reduce, ("pool", "stride", "none"), "reduction")  # pyright: ignore
 
     def __call__(self, x: Array) -> Array:
-        """A batch `(rows, channels, *space)`."""
+        """A batch `(batch, channels, *space)`."""
         return jax.vmap(self.one)(x)
 
     def one(self, x: Array) -> Array:
@@ -57,13 +82,25 @@ class Transition(eqx.Module):
 
 
 class Classifier(eqx.Module):
-    """Stem, blocks, mean over all places, linear map to scores. Takes `(rows, channels, *space)`."""
+    """Stem, blocks, mean over all places, linear map to scores; made by [`shootax.nn.resnet`][].
+
+    It takes images `(batch, channels, *space)`.
+    """
 
     stem: eqx.nn.Conv
     body: Chain | ParticleChain
     head: eqx.nn.Linear
 
-    def __call__(self, x: Array) -> Float[Array, "rows classes"]:
+    def __call__(self, x: Array) -> Float[Array, "batch classes"]:
+        x = model_inputs(x, self.stem.weight.dtype, "The images")
+        channels, space = self.stem.in_channels, self.stem.num_spatial_dims
+        if x.ndim != space + 2 or x.shape[1] != channels:
+            missing = x.ndim == space + 1 and channels == 1
+            hint = " Use x[:, None] to add the axis of channels." if missing else ""
+            raise ValueError(
+                f"The images must have shape (batch, {channels}, ...) with {space} axes of space, got "
+                f"{x.shape}.{hint}"
+            )
         x = self.body(jax.vmap(self.stem)(x))
         return jax.vmap(self.head)(jnp.mean(x, axis=tuple(range(2, x.ndim))))
 
@@ -87,8 +124,35 @@ def resnet(
     - `reduce`, `groups`: of the [`shootax.nn.Transition`][] between blocks.
     - `passing`: whether particles are passed on from block to block; otherwise each has its own.
     - `key`: a JAX random key.
+
+    !!! example
+
+        ```python
+        import jax
+        import jax.numpy as jnp
+        import shootax as sx
+
+        key = jax.random.key(0)
+        nets = tuple(
+            sx.Net(sx.ConvAffine(channels, (4, 4)), particles=3, key=key) for channels in (2, 4)
+        )
+        model = sx.nn.resnet(nets, inputs=1, classes=10, key=key)
+        print(model(jnp.ones((5, 1, 8, 8))).shape)  # (5, 10)
+        ```
     """
-    keys = jax.random.split(key, len(nets) + 1)
+    nets = tuple(nets)
+    if not nets:
+        raise ValueError("A residual network needs at least one net, got none.")
+    for net in nets:
+        checks.instance(net, Net, "Each of nets", "resnet((first, second), inputs=3, classes=10)")
+        checks.instance(
+            net.field, AbstractConvField, "The field of a block", "Net(ConvAffine(...), ...)"
+        )
+    inputs, classes = (
+        checks.positive_integer(number, name)
+        for number, name in ((inputs, "inputs"), (classes, "classes"))
+    )
+    keys = jax.random.split(checks.random_key(key), len(nets) + 1)
     channels = [net.field.dim for net in nets]  # pyright: ignore[reportAttributeAccessIssue]
     space = len(nets[0].field.state.shape) - 1
     pairs = itertools.pairwise(channels)

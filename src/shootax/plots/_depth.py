@@ -59,7 +59,7 @@ def weights_figure(nets: Mapping[str, Net], most: int = 64) -> Any:
 def _parts(net: Net) -> tuple[np.ndarray, dict[str, np.ndarray]]:
     """Times, and for each part of θ its entries at these times."""
     times = np.linspace(0, net.control.T, 51)
-    theta = theta_path(net.field, net.control, times, integrator=net.integrator)
+    theta = theta_path(net, times)
     leaves = jax.tree_util.tree_leaves_with_path(theta)
     return times, {_symbol(path): np.asarray(leaf).reshape(len(times), -1) for path, leaf in leaves}
 

@@ -29,7 +29,7 @@ class Between(eqx.Module):
         theta = self.net.control.theta  # pyright: ignore[reportAttributeAccessIssue]
         if isinstance(net.control, AbstractParticleControl):
             # At the end of a step the particles are where the next one starts.
-            path = sx.theta_path(net.field, net.control, [net.control.T], integrator=net.integrator)
+            path = sx.theta_path(net, [net.control.T])
             self.ends = jax.tree.map(
                 lambda stage, last: jnp.concatenate([stage[1:, 0], last]), theta, path
             )

@@ -65,5 +65,5 @@ def test_an_encoder_refuses_images_of_another_size(shape):
     """Images of 32×32 are as large as those of 28×28 when they are halved three times."""
     encoder = sx.nn.ImageEncoder(5, size=28, key=KEY)
     assert encoder(jnp.ones((2, 1, 28, 28))).shape == (2, 5)
-    with pytest.raises(ValueError, match=r"shape \(rows, 1, 28, 28\).*got \(2, "):
+    with pytest.raises(ValueError, match=r"shape \(batch, 1, 28, 28\).*got \(2, "):
         encoder(jnp.ones(shape))
