@@ -69,7 +69,8 @@ def test_a_field_without_hidden_state_is_lifted_by_nothing():
 
 def test_an_identity_lift_takes_whole_states_only():
     net = net_with(lift="identity")
-    with pytest.raises(ValueError, match="The states must have shape"):
+    assert net(np.ones((4, 8))).shape == (4, 2)
+    with pytest.raises(ValueError, match=r"shape \(rows, 8\), as the lift takes whole states"):
         net(X)
 
 
