@@ -112,10 +112,10 @@ def test_ensemble_of_another_field():
         (lambda: sx.Uniform(hidden=-1.0), "hidden must be"),
         (lambda: sx.Gaussian(std=-1.0), "std must be"),
         (lambda: sx.Gaussian(hidden=np.nan), "hidden must be"),
-        (lambda: sx.FromData(np.zeros(3)), "rows of data"),
-        (lambda: sx.FromData(np.zeros((0, 2))), "rows of data"),
+        (lambda: sx.FromData(np.zeros(3)), "data of shape"),
+        (lambda: sx.FromData(np.zeros((0, 2))), "data of shape"),
         (lambda: sx.FromData(spoiled(np.nan)), "x must be finite"),
-        (lambda: sx.FromData(np.zeros((3, 5)))(FIELD, 2, KEY), r"rows of shape \(5,\)"),
+        (lambda: sx.FromData(np.zeros((3, 5)))(FIELD, 2, KEY), r"samples of shape \(5,\)"),
         (lambda: sx.Ensemble.draw(FIELD, 3, momentum=-0.1, key=KEY), "momentum must be"),
     ],
 )
@@ -160,7 +160,7 @@ def test_weight_matrix_that_is_not_spd(matrix, message):
 def test_penalty_that_does_not_fit_the_field(control):
     with pytest.raises(ValueError, match=r"A has shape \(3, 3\), but A has shape \(2, 2\)"):
         make_net("affine", control, penalty=sx.Quadratic(A=np.eye(3)))
-    with pytest.raises(ValueError, match="weight for 'theta1', but θ has only: A, b"):
+    with pytest.raises(ValueError, match="strength for 'theta1', but θ has only: A, b"):
         make_net("affine", control, penalty=sx.Quadratic(theta1=2.0))
 
 

@@ -17,7 +17,8 @@ class FunctionField(AbstractField):
     !!! example
 
         ```python
-                import shootax as sx
+        import jax.numpy as jnp
+        import shootax as sx
 
         def swirl(z, theta):
             return theta["turn"] * jnp.stack([-z[1], z[0]]) + theta["push"]
