@@ -86,7 +86,7 @@ def test_penalty_is_the_integral_of_R(control):
         "updown", control, T=T, penalty=sx.Quadratic(weights), integrator=sx.RK4(steps=100)
     )
     times = (np.arange(2000) + 0.5) * T / 2000
-    theta = sx.theta_path(net.field, net.control, times, integrator=net.integrator)
+    theta = sx.theta_path(net, times)
     expected = np.mean(quadratic(theta, weights)) * T
     np.testing.assert_allclose(sx.penalty(net), expected, rtol=1e-5)
 
@@ -164,7 +164,7 @@ def test_complexity_of_moving_weights(control):
     """Against the midpoint rule along θ(t)."""
     net = make_net("affine", control, T=0.6, integrator=sx.RK4(steps=101))
     times = (np.arange(1000) + 0.5) * 0.6 / 1000
-    theta = sx.theta_path(net.field, net.control, times, integrator=net.integrator)
+    theta = sx.theta_path(net, times)
     logs = np.log2(np.sum(np.asarray(theta["A"]) ** 2, axis=(1, 2)))
     np.testing.assert_allclose(sx.complexity(net), 0.6 * logs.mean(), rtol=1e-4)
 
