@@ -34,7 +34,7 @@ STATIC = sx.Net(FIELD, sx.Static(FIELD, key=KEY), key=KEY)
 BAKED = eqx.tree_at(
     lambda net: net.control,
     NET,
-    sx.Stagewise(STATIC.control.theta, STATIC.control.penalty, (0.0,), (1.0,), 1.0),
+    sx.extend.Stagewise(STATIC.control.theta, STATIC.control.penalty, (0.0,), (1.0,), 1.0),
 )
 IMAGES = sx.Net(sx.ConvAffine(1, (4, 4)), particles=2, key=KEY)
 DRAWN = NET.control.ensemble

@@ -96,7 +96,7 @@ def _particles(kind: Any, **fixed):
 
 
 # Each is called as `CONTROLS[name](field, T=..., penalty=...)`.
-CONTROLS: dict[str, Callable[..., sx.AbstractControl]] = {
+CONTROLS: dict[str, Callable[..., sx.extend.AbstractControl]] = {
     "static": lambda field, T=1.0, **options: eqx.tree_at(
         lambda c: c.theta, sx.Static(field, T=T, key=KEY, **options), some_theta(field)
     ),
@@ -111,7 +111,7 @@ CONTROLS: dict[str, Callable[..., sx.AbstractControl]] = {
 }
 
 # Each is called as `FIXED_INTEGRATORS[name](steps=..., gradient=...)`.
-FIXED_INTEGRATORS: dict[str, Callable[..., sx.AbstractIntegrator]] = {
+FIXED_INTEGRATORS: dict[str, Callable[..., sx.extend.AbstractIntegrator]] = {
     "euler": sx.Euler,
     "heun": sx.Heun,
     "rk4": sx.RK4,

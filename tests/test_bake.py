@@ -41,7 +41,7 @@ def test_baked_equals_live(field, control, integrator):
     net = make_net(field, control, integrator=made, T=0.8)
     baked = sx.bake(net)
     x = inputs(net.field)
-    assert isinstance(baked.control, sx.Stagewise)
+    assert isinstance(baked.control, sx.extend.Stagewise)
     assert_close(baked(x), net(x), rtol=1e-11, atol=1e-12)
 
 
@@ -100,8 +100,8 @@ def test_every_net_of_a_larger_model_is_baked():
     chain = sx.Chain(make_net("updown", "particles"), jnp.tanh, make_net("affine", "frozen"))
     baked = sx.bake(chain)
     x = inputs(chain.nets[0].field)
-    assert isinstance(baked.nets[0].control, sx.Stagewise)
-    assert isinstance(baked.nets[2].control, sx.Stagewise)
+    assert isinstance(baked.nets[0].control, sx.extend.Stagewise)
+    assert isinstance(baked.nets[2].control, sx.extend.Stagewise)
     assert_close(baked(x), chain(x))
 
 

@@ -105,7 +105,7 @@ def test_the_key_decides():
 
 
 def test_a_user_s_initialiser():
-    class Grid(sx.AbstractPosition):
+    class Grid(sx.extend.AbstractPosition):
         def __call__(self, field, particles, key):
             return jnp.linspace(0.0, 1.0, particles)[:, None] * jnp.ones((1, 8))
 

@@ -56,7 +56,7 @@ class Ramp(eqx.Module):
         return jax.tree.map(lambda a, b: (1 - s) * a + s * b, self.first, self.last)
 
 
-class Linear(sx.AbstractControl):
+class Linear(sx.extend.AbstractControl):
     """A control: θ moves from one value to another at constant speed."""
 
     first: Any
@@ -129,7 +129,7 @@ class Followers(extend.AbstractSystem):
         return self.theta_now
 
 
-class Following(sx.AbstractControl):
+class Following(sx.extend.AbstractControl):
     q: Any
     theta: Any
     penalty: sx.AbstractPenalty
@@ -210,7 +210,7 @@ class MyReadout(nn.AbstractReadout):
         return self.scale * z[:2]
 
 
-class Halving(sx.AbstractPosition):
+class Halving(sx.extend.AbstractPosition):
     """A position: on a line, each particle half as far out as the last."""
 
     def __call__(self, field, particles, key):
@@ -297,7 +297,7 @@ def test_a_maximiser():
     assert_close(sx.penalty(mine), sx.penalty(theirs))
 
 
-class Unchanging(sx.AbstractSchedule):
+class Unchanging(sx.extend.AbstractSchedule):
     """A schedule: none."""
 
     def init(self):

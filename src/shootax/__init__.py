@@ -39,7 +39,6 @@ from shootax._penalties import RKHSNorm as RKHSNorm
 from shootax._penalties import Transport as Transport
 
 # Particles
-from shootax._ensemble import AbstractPosition as AbstractPosition
 from shootax._ensemble import Ensemble as Ensemble
 from shootax._ensemble import FromData as FromData
 from shootax._ensemble import Gaussian as Gaussian
@@ -47,19 +46,16 @@ from shootax._ensemble import Uniform as Uniform
 
 # Controls
 from shootax._controls import FORMULATIONS as FORMULATIONS
-from shootax._controls import AbstractControl as AbstractControl
 from shootax._controls import Basis as Basis
 from shootax._controls import FrozenParticles as FrozenParticles
 from shootax._controls import FunctionControl as FunctionControl
 from shootax._controls import Particles as Particles
 from shootax._controls import Piecewise as Piecewise
-from shootax._controls import Stagewise as Stagewise
 from shootax._controls import Static as Static
 from shootax._controls import formulation as formulation
 
 # Integrators and gradient modes
 from shootax._integrators import RK4 as RK4
-from shootax._integrators import AbstractIntegrator as AbstractIntegrator
 from shootax._integrators import Checkpointed as Checkpointed
 from shootax._integrators import Direct as Direct
 from shootax._integrators import Dopri5 as Dopri5
@@ -79,10 +75,8 @@ from shootax._paths import theta_path as theta_path
 
 # Training
 from shootax._train import AbstractSampler as AbstractSampler
-from shootax._train import AbstractSchedule as AbstractSchedule
 from shootax._train import Constant as Constant
 from shootax._train import Cosine as Cosine
-from shootax._train import EpochReport as EpochReport
 from shootax._train import FitResult as FitResult
 from shootax._train import Optimizer as Optimizer
 from shootax._train import Plateau as Plateau

@@ -20,7 +20,7 @@ class AbstractPosition(eqx.Module):
         import jax
         import shootax as sx
 
-        class Origin(sx.AbstractPosition):
+        class Origin(sx.extend.AbstractPosition):
             def __call__(self, field, particles, key):
                 return jax.numpy.zeros((particles, *field.state.shape))
 

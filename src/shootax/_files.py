@@ -85,6 +85,17 @@ def check_output(path: str | os.PathLike, inputs: Iterable[str | os.PathLike] = 
         ) from error
 
 
+def check_place(path: str | os.PathLike) -> None:
+    """Raises unless a file can be written at `path`."""
+    place = pathlib.Path(path)
+    if place.is_dir():
+        raise IsADirectoryError(f"{path} is a folder, expected the name of a file.")
+    if not place.parent.is_dir():
+        raise FileNotFoundError(
+            f"Cannot write {path}: there is no folder {place.parent}. Create it first."
+        )
+
+
 def _same(path: pathlib.Path, other: str | os.PathLike) -> bool:
     """Whether both are one file: by name, through links, or in another spelling of the name."""
     try:

@@ -1,7 +1,12 @@
 """What you need to write your own control, system, integrator, gradient mode or structured field."""
 
+from shootax._arrays import as_numbers as as_numbers
+from shootax._bake import baked as baked
+from shootax._controls import AbstractControl as AbstractControl
 from shootax._controls import AbstractParticleControl as AbstractParticleControl
 from shootax._controls import Quadrature as Quadrature
+from shootax._controls import Stagewise as Stagewise
+from shootax._ensemble import AbstractPosition as AbstractPosition
 from shootax._fields import AbstractBlockField as AbstractBlockField
 from shootax._fields import AbstractConvField as AbstractConvField
 from shootax._fields import Block as Block
@@ -12,6 +17,7 @@ from shootax._fields import infer_layout as infer_layout
 from shootax._fields import is_linear as is_linear
 from shootax._integrators import AbstractFixedStep as AbstractFixedStep
 from shootax._integrators import AbstractGradient as AbstractGradient
+from shootax._integrators import AbstractIntegrator as AbstractIntegrator
 from shootax._integrators import AtEnd as AtEnd
 from shootax._integrators import AtNodes as AtNodes
 from shootax._integrators import AtTimes as AtTimes
@@ -23,4 +29,8 @@ from shootax._systems import ParticleState as ParticleState
 from shootax._systems import PathSystem as PathSystem
 from shootax._systems import State as State
 from shootax._systems import TimePoint as TimePoint
+from shootax._train import AbstractSchedule as AbstractSchedule
 from shootax._train import Checkpoint as Checkpoint
+from shootax._train import EpochReport as EpochReport
+from shootax._train.fit_many import pays_together as pays_together
+from shootax._train.losses import Loss as Loss

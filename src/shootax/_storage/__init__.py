@@ -18,6 +18,7 @@ import numpy as np
 
 from shootax import _checks as checks
 from shootax._errors import FileFormatError
+from shootax._files import check_place
 from shootax._fork import refuse_after_fork
 from shootax._storage import container
 from shootax._storage.encoding import Decoder, Encoder
@@ -55,7 +56,7 @@ def save(path: str | os.PathLike, model: Any, *, record: Mapping[str, Any] | Non
     import shootax
 
     _check_path(path, "save(path, model)")
-    container.check_place(path)
+    check_place(path)
     if not isinstance(record, Mapping | None):
         raise TypeError(f"record must be a dictionary, got {checks.shown(record)}.")
     kept = {name: value for name, value in dict(record or {}).items() if name not in OF_THE_FILE}

@@ -18,7 +18,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from shootax._errors import FileFormatError
-from shootax._files import replaced
+from shootax._files import check_place, replaced
 
 DTYPES: dict[str, np.dtype] = {
     "BOOL": np.dtype(np.bool_),
@@ -72,17 +72,6 @@ def write(
     data = to_bytes(header, tensors)
     with replaced(path) as temporary:
         pathlib.Path(temporary).write_bytes(data)
-
-
-def check_place(path: str | os.PathLike) -> None:
-    """Raises unless a file can be written at `path`."""
-    place = pathlib.Path(path)
-    if place.is_dir():
-        raise IsADirectoryError(f"{path} is a folder, expected the name of a file.")
-    if not place.parent.is_dir():
-        raise FileNotFoundError(
-            f"Cannot write {path}: there is no folder {place.parent}. Create it first."
-        )
 
 
 def to_bytes(header: Mapping[str, str], tensors: Mapping[str, np.ndarray]) -> bytes:

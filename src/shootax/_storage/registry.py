@@ -46,7 +46,7 @@ def classes() -> dict[str, Any]:
         "FunctionControl": sx.FunctionControl,
         "Particles": sx.Particles,
         "Piecewise": sx.Piecewise,
-        "Stagewise": sx.Stagewise,
+        "Stagewise": sx.extend.Stagewise,
         "Static": sx.Static,
         "Ensemble": sx.Ensemble,
         "FromData": sx.FromData,

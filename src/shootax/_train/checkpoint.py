@@ -15,6 +15,7 @@ import numpy as np
 
 from shootax import _checks as checks
 from shootax._errors import FileFormatError
+from shootax._files import check_place
 from shootax._storage import container
 from shootax._train.fingerprint import is_number, plain_leaves
 
@@ -45,7 +46,7 @@ class Checkpoint:
 
     def check(self) -> None:
         """Raises unless the file can be written, as far as that can be known before."""
-        container.check_place(self.path)
+        check_place(self.path)
         if not os.access(self.path.parent, os.W_OK):
             raise PermissionError(
                 f"Cannot write {self.path}: the folder {self.path.parent} is not writable."

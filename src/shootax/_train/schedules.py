@@ -19,7 +19,7 @@ class AbstractSchedule(eqx.Module):
         import shootax as sx
 
 
-        class Halved(sx.AbstractSchedule):
+        class Halved(sx.extend.AbstractSchedule):
             # The learning rate as given, and half of it in the second half of the training.
             def init(self):
                 return None

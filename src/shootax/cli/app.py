@@ -139,7 +139,7 @@ def export(
 
     if out is not None:
         from shootax._files import check_output
-        from shootax.export._write import companions
+        from shootax.export import companions
 
         check_output(out, inputs=[model])
         for path in companions(out, to):

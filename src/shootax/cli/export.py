@@ -6,11 +6,9 @@ from typing import Any
 
 import shootax as sx
 from shootax import _checks as checks
-from shootax._integrators import AbstractFixedStep
 from shootax.cli.text import say
-from shootax.export import TARGETS, difference
-from shootax.export._whole import Whole
-from shootax.export._write import ENDINGS, companions
+from shootax.export import ENDINGS, TARGETS, Whole, companions, difference
+from shootax.extend import AbstractFixedStep
 
 
 def run(
@@ -48,11 +46,9 @@ def _loaded(path: pathlib.Path) -> Any:
     """The model in a file; an estimator as a whole."""
     if "estimator" not in sx.load_record(path):
         return sx.load(path)
-    from shootax.sklearn import ShootingClassifier, ShootingForecaster, ShootingRegressor
-    from shootax.sklearn import _saving as saving
+    from shootax.sklearn import load_estimator
 
-    kinds = (ShootingClassifier, ShootingForecaster, ShootingRegressor)
-    return saving.load(path, *kinds)._exported()
+    return load_estimator(path)._exported()
 
 
 def _with_steps(model: Any, steps: int) -> Any:

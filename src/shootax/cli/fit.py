@@ -12,9 +12,8 @@ from rich.console import Console
 from shootax._files import check_output
 from shootax.cli import tables
 from shootax.sklearn import ShootingClassifier, ShootingRegressor
-from shootax.sklearn import _columns as columns
-from shootax.sklearn import _screening as screening
-from shootax.sklearn._columns import Frame, Problems, Series
+from shootax.sklearn import tables as columns
+from shootax.sklearn.tables import Frame, Problems, Series
 
 TASKS = ("auto", "regression", "classification")
 
@@ -85,7 +84,7 @@ def _numbers(
         with problems:
             weights = _weights(table[weight])
     inputs = table.drop(columns=[target, *ignore, *([] if weight is None else [weight])])
-    screened = screening.screen(inputs, keep, categorical)
+    screened = columns.screen(inputs, keep, categorical)
     if not screened.used:
         why = f": {'; '.join(screened.notes)}" if screened.notes else ""
         problems.found.append(f"The table has no columns left to predict {target!r} from{why}")

@@ -9,10 +9,8 @@ import numpy as np
 import shootax as sx
 from shootax._files import check_output
 from shootax.cli import tables
-from shootax.sklearn import ShootingClassifier, ShootingRegressor
-from shootax.sklearn import _columns as columns
-from shootax.sklearn import _saving as saving
-from shootax.sklearn import _training as training
+from shootax.sklearn import load_estimator
+from shootax.sklearn import tables as columns
 
 
 def run(model: pathlib.Path, data: pathlib.Path, out: pathlib.Path | None, keep: bool) -> None:
@@ -20,7 +18,7 @@ def run(model: pathlib.Path, data: pathlib.Path, out: pathlib.Path | None, keep:
     if out is not None:
         check_output(out, inputs=[model, data])
         tables.check_format(out)
-    estimator = saving.load(model, ShootingRegressor, ShootingClassifier)
+    estimator = load_estimator(model)
     about = sx.load_record(model).get("table")
     if about is None:
         raise ValueError(
@@ -49,7 +47,7 @@ def run(model: pathlib.Path, data: pathlib.Path, out: pathlib.Path | None, keep:
 
 def _refuse_too_large(estimator: Any, x: np.ndarray, known: list[columns.Column]) -> None:
     """Says in which column of the table a number is too large; the estimator knows places alone."""
-    far = training.first_too_large(estimator._x.forward(x))
+    far = columns.first_too_large(estimator._x.forward(x))
     if far is not None:
         names = [column.name for column in known for _ in range(column.width)]
         raise ValueError(

@@ -11,7 +11,7 @@ from typing import Any
 import pandas as pd
 
 from shootax._files import replaced
-from shootax.sklearn._columns import Frame
+from shootax.sklearn.tables import Frame
 
 SEPARATORS = (",", ";", "\t")
 ENDINGS = (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".parquet", ".pq")

@@ -6,7 +6,7 @@ import numpy as np
 from jaxtyping import Bool, Float
 
 from shootax import _checks as checks
-from shootax._arrays import as_numbers
+from shootax.extend import as_numbers
 
 
 @dataclasses.dataclass(frozen=True)

@@ -8,8 +8,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, PRNGKeyArray
 
+from shootax import AbstractSampler
 from shootax import _checks as checks
-from shootax._train import AbstractSampler
 
 A = np.array([[-0.1, 2.0], [-2.0, -0.1]])
 START = np.array([2.0, 0.0])

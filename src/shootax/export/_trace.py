@@ -9,12 +9,10 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import PyTree
 
-from shootax._bake import baked
-from shootax._chain import Chain
-from shootax._integrators import AbstractFixedStep, Direct
-from shootax._lifts import AbstractLift
-from shootax._net import Net
+from shootax import Chain, Direct, Net
 from shootax.export._whole import Whole, doubles
+from shootax.extend import AbstractFixedStep, baked
+from shootax.nn import AbstractLift
 
 
 class Traced(NamedTuple):

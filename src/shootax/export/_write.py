@@ -7,7 +7,7 @@ import tempfile
 from typing import Any, Literal
 
 from shootax import _checks as checks
-from shootax._storage.container import check_place
+from shootax._files import check_place
 from shootax.export._numpy import numpy_file
 from shootax.export._onnx import onnx_file
 from shootax.export._stablehlo import stablehlo_file

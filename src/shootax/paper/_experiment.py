@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from shootax import DivergedError, FitResult, fit_many
-from shootax._train import Checkpoint
+from shootax.extend import Checkpoint
 from shootax.paper import _models as models
 from shootax.paper._plan import Configuration, Settings
 

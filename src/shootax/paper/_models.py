@@ -6,19 +6,8 @@ from typing import Any
 import equinox as eqx
 import jax
 
-from shootax import (
-    RK4,
-    AbstractPosition,
-    Constant,
-    Cosine,
-    Net,
-    Optimizer,
-    Plateau,
-    UpDown,
-    formulation,
-)
-from shootax._train import AbstractSchedule
-from shootax._train.fit_many import pays_together
+from shootax import RK4, Constant, Cosine, Net, Optimizer, Plateau, UpDown, formulation
+from shootax.extend import AbstractPosition, AbstractSchedule, pays_together
 from shootax.paper._plan import Configuration, Settings
 
 SCHEDULES = {"cosine": Cosine, "plateau": Plateau, "constant": Constant}

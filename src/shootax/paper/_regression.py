@@ -7,8 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from shootax import FORMULATIONS, Net, Uniform, summary
-from shootax.data import FUNCTIONS, sample_function
-from shootax.data._functions import DOMAIN
+from shootax.data import DOMAIN, FUNCTIONS, sample_function
 from shootax.paper import _models as models
 from shootax.paper._experiment import AbstractExperiment
 from shootax.paper._plan import Configuration, Settings

@@ -6,9 +6,8 @@ from typing import Any
 import numpy as np
 
 from shootax import Net
-from shootax._controls import AbstractParticleControl
-from shootax.data import FUNCTIONS
-from shootax.data._functions import DOMAIN
+from shootax.data import DOMAIN, FUNCTIONS
+from shootax.extend import AbstractParticleControl
 from shootax.paper._boxes import COMPLEXITY, box_figure
 from shootax.paper._results import Drawn, Results, Run
 from shootax.plots import COLOURS, INK, mapping_figure, new_figure, weights_figure

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from shootax import DivergedError, save
-from shootax._train import Checkpoint
+from shootax.extend import Checkpoint
 from shootax.paper._catalogue import EXPERIMENTS
 from shootax.paper._experiment import AbstractExperiment
 from shootax.paper._plan import Configuration, Settings

@@ -5,8 +5,15 @@ from typing import Any
 
 import numpy as np
 
-from shootax.data import MaskedFrames, Sequences, rotating_mnist
-from shootax.data._rotating import HELD_OUT, deformed, threes, turning
+from shootax.data import (
+    HELD_OUT,
+    MaskedFrames,
+    Sequences,
+    deformed,
+    rotating_mnist,
+    threes,
+    turning,
+)
 from shootax.nn import LatentModel
 from shootax.paper import _latent as latent
 from shootax.paper._latent import LatentExperiment

@@ -8,8 +8,9 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from shootax import FORMULATIONS, AbstractPosition, FromData, Net, Uniform, summary
+from shootax import FORMULATIONS, FromData, Net, Uniform, summary
 from shootax.data import SpiralSnippets, spiral
+from shootax.extend import AbstractPosition
 from shootax.paper import _models as models
 from shootax.paper._experiment import AbstractExperiment
 from shootax.paper._plan import Configuration, Settings

@@ -6,7 +6,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from shootax import Net
-from shootax._controls import AbstractParticleControl
+from shootax.extend import AbstractParticleControl
 from shootax.plots._style import COLOURS, INK, new_figure
 
 

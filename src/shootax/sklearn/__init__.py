@@ -7,4 +7,5 @@ except ImportError as error:
 
 from shootax.sklearn._classifier import ShootingClassifier as ShootingClassifier
 from shootax.sklearn._forecaster import ShootingForecaster as ShootingForecaster
+from shootax.sklearn._loading import load_estimator as load_estimator
 from shootax.sklearn._regressor import ShootingRegressor as ShootingRegressor

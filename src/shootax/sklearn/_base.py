@@ -11,8 +11,8 @@ from sklearn.utils.validation import check_is_fitted
 
 import shootax as sx
 from shootax import _checks as checks
-from shootax._train.losses import Loss
-from shootax.export._whole import Exportable
+from shootax.export import Exportable
+from shootax.extend import Loss
 from shootax.sklearn import _model as model
 from shootax.sklearn import _saving as saving
 from shootax.sklearn import _training as training

@@ -9,7 +9,7 @@ import numpy as np
 from jaxtyping import Array, Float, PyTree
 
 import shootax as sx
-from shootax._controls import AbstractParticleControl
+from shootax.extend import AbstractParticleControl
 
 
 class Between(eqx.Module):

@@ -12,7 +12,7 @@ from sklearn.utils.validation import (
     column_or_1d,
 )
 
-from shootax.export._whole import Whole
+from shootax.export import Whole
 from shootax.sklearn import _exporting as exporting
 from shootax.sklearn import _frames as frames
 from shootax.sklearn import _saving as saving

@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from shootax.export._whole import Whole
+from shootax.export import Whole
 from shootax.sklearn._between import Between
 from shootax.sklearn._scaling import Scaler
 

@@ -7,7 +7,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from shootax import _checks as checks
-from shootax.export._whole import Whole
+from shootax.export import Whole
 from shootax.sklearn import _exporting as exporting
 from shootax.sklearn import _training as training
 from shootax.sklearn import _windows as windows

@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.base import RegressorMixin
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
-from shootax.export._whole import Whole
+from shootax.export import Whole
 from shootax.sklearn import _exporting as exporting
 from shootax.sklearn import _frames as frames
 from shootax.sklearn import _training as training

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 import shootax as sx
-from shootax._errors import FileFormatError
+from shootax import FileFormatError
 from shootax.sklearn import _model as model
 
 FORMAT = 1

@@ -14,7 +14,7 @@ import numpy as np
 from jaxtyping import Array
 
 import shootax as sx
-from shootax._train.losses import Loss
+from shootax.extend import Loss
 from shootax.sklearn._tables import Rows, filled, power_of_two
 
 EMA = 0.98
