@@ -26,12 +26,15 @@ def _commands() -> str:
 
 
 def _row(parameter) -> str:
-    if parameter.param_type_name == "argument":
-        name = parameter.name.upper()
-    else:
-        name = " ".join(parameter.opts)
+    argument = parameter.param_type_name == "argument"
+    name = parameter.name.upper() if argument else " ".join(parameter.opts)
     meaning = " ".join((getattr(parameter, "help", None) or "").split()).replace("|", "\\|")
     default = parameter.default
-    if not parameter.required and default is not None and not callable(default) and default is not False:
+    if (
+        not parameter.required
+        and default is not None
+        and not callable(default)
+        and default is not False
+    ):
         meaning += f" Default: `{default}`."
     return f"| `{name}` | {meaning} |"

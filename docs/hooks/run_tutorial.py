@@ -15,7 +15,7 @@ import time
 import warnings
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
-from percent import Cell, cells  # noqa: E402
+from percent import Cell, cells
 
 
 class Output:
@@ -58,7 +58,7 @@ def page(file: pathlib.Path, done: list[tuple[Cell, Output | None]], seconds: fl
             continue
         parts.append(f"```py\n{cell.text}\n```")
         if output.text.strip():
-            parts.append(f'``` {{ .text .output }}\n{output.text.rstrip()}\n```')
+            parts.append(f"``` {{ .text .output }}\n{output.text.rstrip()}\n```")
         for _ in output.figures:
             number += 1
             parts.append(f"![Figure {number}]({file.stem}-{number}.png)")
