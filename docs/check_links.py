@@ -65,10 +65,9 @@ def _wrong(site: pathlib.Path, path: pathlib.Path, link: str, pages: dict) -> li
     if not target.is_file():
         return [] if path.name == "404.html" else ["leads nowhere"]
     anchor = urllib.parse.unquote(parts.fragment)
-    if anchor and not anchor.startswith("__") and target in pages:
-        if anchor not in pages[target].anchors:
-            return [f"no element #{anchor} there"]
-    return []
+    if not anchor or anchor.startswith("__") or target not in pages:
+        return []
+    return [] if anchor in pages[target].anchors else [f"no element #{anchor} there"]
 
 
 def main() -> None:

@@ -30,7 +30,7 @@ def entries():
 
 def public(module):
     """Names that a module gives, without submodules and what belongs to another public module."""
-    for name, thing in vars(importlib.import_module(module)).items():
+    for name, thing in dict(vars(importlib.import_module(module))).items():
         if name.startswith("_") or inspect.ismodule(thing):
             continue
         others = [other for other in MODULES if other != module]
