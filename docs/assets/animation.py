@@ -27,7 +27,7 @@ def trained() -> sx.Net:
     x = np.random.default_rng(0).uniform(-1.5, 1.5, (300, 1))
     field = sx.UpDown(dim=1, inflation=16)
     net = sx.Net(field, particles=12, key=jax.random.key(2))
-    return sx.fit(net, x, sx.data.quadratic_like(x), epochs=200, progress=False).net
+    return sx.fit(net, x, sx.data.quadratic_like(x), epochs=400, progress=False).net
 
 
 def frame(k: int, net: sx.Net, grid: np.ndarray, paths: np.ndarray, parts, theta) -> Image.Image:
@@ -40,8 +40,9 @@ def frame(k: int, net: sx.Net, grid: np.ndarray, paths: np.ndarray, parts, theta
         axes[0].plot(q[k], p[k], "o", color=ORANGE, ms=5)
         axes[0].set(title="particles", xlabel="position q", ylabel="momentum p")
         axes[0].set(xlim=_limits(q), ylim=_limits(p))
-        largest = np.abs(theta).max()
-        axes[1].imshow(theta[k], cmap="RdBu_r", vmin=-largest, vmax=largest)
+        shown = np.sign(theta) * np.sqrt(np.abs(theta))  # so that small weights can be seen
+        largest = np.abs(shown).max()
+        axes[1].imshow(shown[k], cmap="RdBu_r", vmin=-largest, vmax=largest)
         axes[1].set(title=f"weights at depth t = {k / (FRAMES - 1):.2f}", xticks=[], yticks=[])
         truth = sx.data.quadratic_like(grid)
         axes[2].plot(grid, truth, color="0.8", lw=5)

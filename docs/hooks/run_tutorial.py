@@ -1,10 +1,9 @@
 """Runs one tutorial: `python run_tutorial.py FILE FOLDER` writes Markdown, pictures and a notebook.
 
-Each code cell is executed in turn. What it prints, the value of its last line and the figures that it
-leaves open are its output. An error ends the run, and with it the build.
+Each code cell is executed in turn. What it prints and the figures that it leaves open are its output.
+An error ends the run, and with it the build.
 """
 
-import ast
 import base64
 import contextlib
 import io
@@ -26,20 +25,13 @@ class Output:
 
 
 def execute(cell: Cell, names: dict, file: str) -> Output:
-    """Runs a cell in a namespace. The value of a last line without semicolon is printed."""
+    """Runs a cell in a namespace."""
     import matplotlib.pyplot as plt
 
-    tree = ast.parse("\n" * (cell.line - 1) + cell.text, file)
-    last = None
-    if tree.body and isinstance(tree.body[-1], ast.Expr) and not cell.text.rstrip().endswith(";"):
-        last = ast.Expression(tree.body.pop().value)
+    code = compile("\n" * (cell.line - 1) + cell.text, file, "exec")
     printed = io.StringIO()
     with contextlib.redirect_stdout(printed):
-        exec(compile(tree, file, "exec"), names)
-        if last is not None:
-            value = eval(compile(last, file, "eval"), names)
-            if value is not None:
-                print(repr(value))
+        exec(code, names)
     figures = []
     for number in plt.get_fignums():
         picture = io.BytesIO()

@@ -35,8 +35,6 @@ def on_files(files, config):
         place = script.parent.relative_to(DOCS).as_posix()
         for path in sorted(folder.iterdir()):
             _add(files, config, f"{place}/{path.name}", path)
-        if place == "tutorials":
-            _add(files, config, f"{place}/{script.name}", script)
     return files
 
 

@@ -3,7 +3,7 @@
 #
 # A latent model encodes the first frame of a sequence to a point, lets a shooting network move it along
 # its depth, which is the time of the sequence, and decodes the points that it passes. Here handwritten
-# threes turn once around. This is a small version of the paper's experiment, with few epochs;
+# threes turn once around. This is a small version of the paper's experiment, with few epochs
 # [the full one](../paper/rotating-mnist.md) trains for 20 minutes.
 
 # %%

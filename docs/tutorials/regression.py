@@ -33,7 +33,7 @@ nets, results = {}, {}
 for name in sx.FORMULATIONS:
     control = sx.formulation(name, field, particles=15, key=jax.random.key(0))
     net = sx.Net(field, control, key=jax.random.key(1))
-    results[name] = sx.fit(net, x, y, epochs=150, seed=0)
+    results[name] = sx.fit(net, x, y, epochs=250, seed=0)
     nets[name] = results[name].net
 
 # %% [markdown]
@@ -49,7 +49,7 @@ for name, net in nets.items():
     print(f"{name:18} {sx.count(net):10d} {error:9.5f} {float(sx.penalty(net)):8.3f}")
 
 # %% [markdown]
-# One seed and 150 epochs decide nothing about which is better; [the paper re-measured](../paper/quadratic.md)
+# One seed and 250 epochs decide nothing about which is better; [the paper re-measured](../paper/quadratic.md)
 # has ten seeds and the full training.
 
 # %%
