@@ -90,6 +90,7 @@ def main(file: pathlib.Path, folder: pathlib.Path) -> None:
     import matplotlib
 
     matplotlib.use("Agg")
+    sys.path.insert(0, "")  # files that a tutorial writes can be imported, as in a notebook
     warnings.simplefilter("error", DeprecationWarning)
     warnings.filterwarnings("default", category=DeprecationWarning, module=r"(?!shootax|__main__)")
     began = time.perf_counter()

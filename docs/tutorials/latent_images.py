@@ -14,7 +14,15 @@ import numpy as np
 import shootax as sx
 
 train, test = sx.data.rotating_mnist()
-frames, held_out = train.frames[:200, :9:2], test.frames[:100, :9:2]
+
+
+def halved(frames):
+    """Every second frame up to the ninth, at half the resolution, so that training takes a minute."""
+    frames = frames[:, :9:2]
+    return frames.reshape(*frames.shape[:2], 14, 2, 14, 2).mean(axis=(3, 5))
+
+
+frames, held_out = halved(train.frames[:300]), halved(test.frames[:100])
 times = train.times[:9:2]
 print(frames.shape, times)
 
@@ -48,20 +56,20 @@ field = sx.UpDown(dim=10, inflation=4)
 control = sx.Particles.draw(field, 20, T=float(times[-1]), position=sx.Gaussian(), key=keys[0])
 net = sx.Net(field, control, integrator=sx.RK4(steps=4), key=keys[1])
 model = sx.nn.LatentModel(
-    sx.nn.ImageEncoder(10, channels=(8, 16), key=keys[2]),
+    sx.nn.ImageEncoder(10, size=14, channels=(8, 16), key=keys[2]),
     net,
-    sx.nn.ImageDecoder(10, channels=(16, 8), key=keys[3]),
+    sx.nn.ImageDecoder(10, size=14, channels=(16, 8), key=keys[3]),
     times,
 )
 print(f"{sx.count(model)} parameters, {sx.count(model.net)} of them in the net")
 
 # %% [markdown]
 # `fit` trains any Equinox module that holds a net. The first frame is the input, all frames are the
-# target.
+# target. The penalty counts less here than by default, as in the paper's setting for these data.
 
 # %%
 first = frames[:, :1]
-result = sx.fit(model, first, frames, epochs=40, batch_size=25)
+result = sx.fit(model, first, frames, epochs=80, batch_size=25, penalty_weight=0.1)
 model = result.net
 sx.plots.history(result)
 # %% [markdown]

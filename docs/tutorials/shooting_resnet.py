@@ -39,9 +39,9 @@ for channels, key in ((8, keys[0]), (16, keys[1])):
         field,
         PARTICLES,
         position=sx.Gaussian(1.0),
-        momentum=0.5,
-        # θ as a mean over all places of all particles, and not a sum
-        penalty=sx.Quadratic(default=float(PARTICLES * SIDE**2)),
+        momentum=0.05,
+        # θ* is a sum over all places of all particles, divided by this weight
+        penalty=sx.Quadratic(default=PARTICLES * SIDE**2 / 10),
         key=key,
     )
     nets.append(sx.Net(field, control, integrator=sx.Euler(LAYERS), key=keys[2]))
@@ -58,8 +58,11 @@ for net in nets:
         f"{net.field.dim} channels: break even at {sx.break_even(net.field, LAYERS):.0f} particles"
     )
 
+# %% [markdown]
+# ## Training
+
 # %%
-result = sx.fit(model, x, y, loss="cross_entropy", epochs=30, batch_size=64)
+result = sx.fit(model, x, y, loss="cross_entropy", epochs=40, batch_size=64, penalty_weight=1e-3)
 model = result.net
 read = np.asarray(model(x_test)).argmax(axis=1)
 print(f"{100 * np.mean(read == y_test):.1f} % of held-out digits read correctly")
