@@ -87,6 +87,10 @@ for name, net in nets.items():
     error = np.sqrt(np.mean((np.asarray(net(test)) - truth(test, 1.0)) ** 2))
     print(f"{name:18} root mean square error on new pendulums: {error:.3f}")
 
+# %% [markdown]
+# Both pass close to where the pendulums are when they are observed. Between the observations only the static one
+# moves like a pendulum: its assumption is the right one here, and the other has to find it in the data.
+
 # %%
 figure, axes = plt.subplots(1, 3, figsize=(11, 3.6), sharex=True, sharey=True, layout="constrained")
 shown = test[:15]

@@ -65,6 +65,15 @@ def test_flow_of_many_numbers_keeps_the_largest_distances():
     np.testing.assert_allclose(np.abs(np.diff(first)), 10.0, rtol=1e-6)
 
 
+def test_flow_of_images_leaves_hidden_channels_out():
+    field = sx.ConvUpDown(1, inflation=2, size=(3, 3))
+    net = sx.Net(field, particles=2, integrator=sx.Euler(2), key=jax.random.key(0))
+    x = np.random.default_rng(0).normal(size=(4, 1, 1, 2))  # two visible numbers
+    axes = sx.plots.flow(net, x, times=[0.0, 1.0])
+    drawn = np.array([line.get_xydata() for line in axes.lines])
+    np.testing.assert_allclose(drawn, net(x, [0.0, 1.0]).reshape(4, 2, 2), atol=1e-12)
+
+
 def test_flow_of_outputs(net):
     field = sx.UpDown(dim=1, inflation=3)
     wide = sx.Net(field, particles=2, readout=2, key=jax.random.key(0))
@@ -137,6 +146,9 @@ def test_energy_of_particles_is_level_and_is_the_penalty(net):
     np.testing.assert_allclose(hamiltonian.get_ydata(), penalty.get_ydata(), rtol=1e-10)
     want = float(sx.penalty(net)) / 1.2
     np.testing.assert_allclose(penalty.get_ydata(), want, rtol=1e-3)
+    low, high = hamiltonian.axes.get_ylim()
+    assert low == 0.0
+    assert high > 1.1 * want
 
 
 def test_energy_of_free_weights_has_a_penalty_alone():

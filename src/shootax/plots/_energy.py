@@ -48,8 +48,9 @@ def energy(net: Any, *, axes: Any = None) -> Any:
     times, values = penalty_path(net)
     axis.plot(times, values, color=CYCLE[1], ls="--", label="penalty R")
     axis.set(xlabel="depth t", ylabel="energy")
-    bottom, top = axis.get_ylim()
-    axis.set_ylim(min(0.0, bottom), max(0.0, top))  # else rounding fills the picture
+    shown = np.concatenate([np.asarray(line.get_ydata()) for line in axis.lines])
+    # From zero on, else rounding fills the picture.
+    axis.set_ylim(1.2 * min(0.0, shown.min()), 1.2 * max(0.0, shown.max()))
     axis.legend(frameon=False)
     return axis
 

@@ -5,6 +5,7 @@ from typing import Any, Literal
 import numpy as np
 
 from shootax import _checks as checks
+from shootax._fields import AbstractBlockField, AbstractConvField, AbstractField
 from shootax.plots._axes import checked_net, depths, flattened_states, make_axes
 from shootax.plots._style import INK
 
@@ -55,10 +56,7 @@ def flow(
     if show == "output":
         paths = flattened_states(net(x, when))
     else:
-        paths = flattened_states(net.states(x, when))
-        visible = getattr(net.field, "dim", None)
-        if visible is not None and paths.shape[-1] > visible and paths.ndim == 3:
-            paths = paths[..., :visible] if _is_vector(net.field) else paths
+        paths = _visible(net.field, flattened_states(net.states(x, when)))
     paths, names = _planar(paths)
     (axis,) = make_axes(axes).ravel()
     shades = _shades(colour, len(paths))
@@ -74,8 +72,12 @@ def flow(
     return axis
 
 
-def _is_vector(field: Any) -> bool:
-    return len(getattr(field.state, "shape", ())) == 1
+def _visible(field: AbstractField, states: np.ndarray) -> np.ndarray:
+    """Without the hidden part, which comes last; for images that is the hidden channels."""
+    if not isinstance(field, AbstractBlockField | AbstractConvField):
+        return states
+    places = states.shape[-1] // (field.dim + field.hidden)
+    return states[..., : field.dim * places]
 
 
 def _planar(paths: np.ndarray) -> tuple[np.ndarray, tuple[str, ...]]:
