@@ -20,7 +20,7 @@ MODULES = (
     "shootax.data",
     "shootax.plots",
     "shootax.sweeps",
-    "shootax.experiments",
+    "shootax.paper",
 )
 
 

@@ -17,7 +17,7 @@ matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 
 import shootax as sx
-from shootax.plots._axes import particle_states
+from shootax.plots._axes import flattened, particle_states
 
 FRAMES, HOLD = 36, 10
 INK, GREEN, ORANGE = "#222222", "#009E73", "#E69F00"
@@ -67,7 +67,8 @@ def main(folder: pathlib.Path) -> None:
     times = np.linspace(0, 1, FRAMES)
     grid = np.linspace(-1.5, 1.5, 121)[:, None]
     paths = np.asarray(net(grid, times))[:, :, 0]
-    q, p = particle_states(net, times)
+    moved = particle_states(net, times)
+    q, p = flattened(moved.q), flattened(moved.p)
     path = sx.theta_path(net.field, net.control, times, integrator=net.integrator)
     # The matrix from (x, σ(v), 1) to the velocities of x and v, as one picture.
     above = np.concatenate([np.zeros((FRAMES, 1, 1)), path["theta1"], path["b1"][..., None]], 2)

@@ -74,11 +74,21 @@ def test_flow_of_images_leaves_hidden_channels_out():
     np.testing.assert_allclose(drawn, net(x, [0.0, 1.0]).reshape(4, 2, 2), atol=1e-12)
 
 
+def test_flow_of_whole_states(net):
+    x = np.linspace(-1, 1, 3)[:, None]
+    axes = sx.plots.flow(net, x, times=[0.0, 1.2], show="state")
+    drawn = np.array([line.get_xydata() for line in axes.lines])
+    states = np.asarray(net.states(x, [0.0, 1.2])).reshape(-1, 4)
+    values = np.linalg.svd(states - states.mean(axis=0))[1]
+    got = np.linalg.svd(drawn.reshape(-1, 2) - drawn.reshape(-1, 2).mean(axis=0))[1]
+    np.testing.assert_allclose(got, values[:2], rtol=1e-8)
+
+
 def test_flow_of_outputs(net):
     field = sx.UpDown(dim=1, inflation=3)
     wide = sx.Net(field, particles=2, readout=2, key=jax.random.key(0))
     x = np.linspace(-1, 1, 3)[:, None]
-    axes = sx.plots.flow(wide, x, times=[0.0, 1.0], show="output")
+    axes = sx.plots.flow(wide, x, times=[0.0, 1.0])
     drawn = np.array([line.get_xydata() for line in axes.lines])
     np.testing.assert_allclose(drawn, wide(x, [0.0, 1.0]), atol=1e-12)
 
@@ -149,6 +159,14 @@ def test_energy_of_particles_is_level_and_is_the_penalty(net):
     low, high = hamiltonian.axes.get_ylim()
     assert low == 0.0
     assert high > 1.1 * want
+
+
+def test_energy_with_a_penalty_that_looks_at_particles():
+    field = sx.Affine(dim=2, activation="tanh")
+    control = sx.Particles.draw(field, 4, penalty=sx.Transport(), key=jax.random.key(0))
+    net = sx.Net(field, control, integrator=sx.RK4(20), key=jax.random.key(1))
+    _, penalty = sx.plots.energy(net).lines
+    np.testing.assert_allclose(penalty.get_ydata(), float(sx.penalty(net)), rtol=1e-3)
 
 
 def test_energy_of_free_weights_has_a_penalty_alone():

@@ -2,14 +2,14 @@
 
 from typing import Any
 
+import equinox as eqx
 import jax
+import jax.numpy as jnp
 import matplotlib
 import numpy as np
 
-from shootax._controls import AbstractParticleControl, Particles, Quadrature
-from shootax._flow import along
-from shootax._net import Net
-from shootax._systems import AbstractSystem, ParticleState, State, TimePoint
+from shootax import Net, Particles
+from shootax.extend import AbstractParticleControl, AtNodes, AtTimes, ParticleState
 from shootax.plots._style import STYLE
 
 # Okabe and Ito: distinct for every reader.
@@ -55,8 +55,8 @@ def depths(net: Net, times: Any) -> np.ndarray:
     return np.atleast_1d(np.asarray(times, float))
 
 
-def particle_states(net: Net, times: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Positions and momenta at the times, each `(times, particles, numbers)`."""
+def particle_states(net: Net, times: np.ndarray) -> ParticleState:
+    """Positions and momenta at the times, with these along the first axis of each array."""
     control = net.control
     if not isinstance(control, AbstractParticleControl):
         raise ValueError(
@@ -64,26 +64,26 @@ def particle_states(net: Net, times: np.ndarray) -> tuple[np.ndarray, np.ndarray
             "look at its weights with `weight_norms`."
         )
     if isinstance(control, Particles):
-        moments = Quadrature.at(times, np.ones_like(times)).moments
-        state = along(net.field, control, _particles, moments, net.integrator)
-        return _flat(state.q, 2), _flat(state.p, 2)
-    still = [_flat(part, 1)[None] for part in (control.ensemble.q, control.ensemble.p)]
-    q, p = (np.repeat(part, len(times), axis=0) for part in still)
-    return q, p
+        nodes = net.integrator.nodes(control.T, times, False)
+        save = AtTimes(jnp.asarray(times)) if nodes is None else AtNodes(nodes)
+        return _followed(net, save)
+    still = ParticleState(control.ensemble.q, control.ensemble.p)
+    return jax.tree.map(lambda leaf: jnp.repeat(leaf[None], len(times), axis=0), still)
 
 
-def _particles(system: AbstractSystem, moment: TimePoint, y: State) -> ParticleState:
-    particles, _ = system.split(y)
+@eqx.filter_jit
+def _followed(net: Net, save: AtTimes | AtNodes) -> ParticleState:
+    """The particles on their own, without any data."""
+    system = net.control.system(net.field, 0)
+    particles = system.start()
     assert particles is not None
-    return particles
+    nothing = jax.tree.map(lambda leaf: leaf[:0], particles.q)
+    start = system.join(particles, nothing)
+    view = lambda y: system.split(y)[0]  # noqa: E731
+    return net.integrator.solve(system, start, net.control.T, save=save, view=view)
 
 
-def _flat(state: Any, leading: int) -> np.ndarray:
-    """A pytree of arrays as one array, with the entries of each state along the last axis."""
+def flattened(state: Any) -> np.ndarray:
+    """A pytree of arrays as one array, with the numbers of each state along the third axis."""
     leaves = [np.asarray(leaf) for leaf in jax.tree.leaves(state)]
-    return np.concatenate([leaf.reshape(*leaf.shape[:leading], -1) for leaf in leaves], axis=-1)
-
-
-def flattened_states(states: Any) -> np.ndarray:
-    """States along depth, `(samples, times, numbers)`."""
-    return _flat(states, 2)
+    return np.concatenate([leaf.reshape(*leaf.shape[:2], -1) for leaf in leaves], axis=-1)

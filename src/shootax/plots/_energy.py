@@ -2,17 +2,12 @@
 
 from typing import Any
 
-import equinox as eqx
 import jax
 import numpy as np
 
-from shootax._controls import Particles
-from shootax._flow import along, theta_path
-from shootax._measures import hamiltonian_path
-from shootax._net import Net
-from shootax._penalties import AbstractPenalty, Penalty, rate
-from shootax._systems import AbstractSystem, State, TimePoint
-from shootax.plots._axes import CYCLE, checked_net, depths, make_axes
+from shootax import Net, Particles, hamiltonian_path, theta_path
+from shootax.extend import AbstractParticlePenalty
+from shootax.plots._axes import CYCLE, checked_net, depths, make_axes, particle_states
 
 
 def energy(net: Any, *, axes: Any = None) -> Any:
@@ -42,11 +37,11 @@ def energy(net: Any, *, axes: Any = None) -> Any:
     """
     net = checked_net(net)
     (axis,) = make_axes(axes).ravel()
+    times = depths(net, None)
     if isinstance(net.control, Particles):
         times, values = hamiltonian_path(net)
         axis.plot(times, np.asarray(values), color=CYCLE[0], lw=2.5, label="Hamiltonian")
-    times, values = penalty_path(net)
-    axis.plot(times, values, color=CYCLE[1], ls="--", label="penalty R")
+    axis.plot(times, penalty_path(net, times), color=CYCLE[1], ls="--", label="penalty R")
     axis.set(xlabel="depth t", ylabel="energy")
     shown = np.concatenate([np.asarray(line.get_ydata()) for line in axis.lines])
     # From zero on, else rounding fills the picture.
@@ -55,28 +50,11 @@ def energy(net: Any, *, axes: Any = None) -> Any:
     return axis
 
 
-def penalty_path(net: Net) -> tuple[np.ndarray, np.ndarray]:
-    """Times and R(θ(t)) there: on the grid for particles that move, else at 51 even times."""
-    control = net.control
-    if isinstance(control, Particles):
-        moments = control.quadrature(net.integrator).moments
-        measure = _Rate(control.penalty)
-        return moments.t, np.asarray(along(net.field, control, measure, moments, net.integrator))
-    times = depths(net, None)
-    theta = theta_path(net.field, control, times, integrator=net.integrator)
-    penalty = control.penalty
-    if isinstance(penalty, AbstractPenalty):
-        return times, np.asarray(jax.vmap(penalty)(theta))
-    value = control.cost(net.field, net.integrator) / control.T  # frozen particles
-    return times, np.full(len(times), float(value))
-
-
-class _Rate(eqx.Module):
-    """R at one moment."""
-
-    penalty: Penalty
-
-    def __call__(self, system: AbstractSystem, moment: TimePoint, y: State) -> Any:
-        particles, _ = system.split(y)
-        assert particles is not None
-        return rate(self.penalty, system.field, particles.q, system.theta(moment, y))
+def penalty_path(net: Net, times: np.ndarray) -> np.ndarray:
+    """R(θ(t)) at the times."""
+    theta = theta_path(net.field, net.control, times, integrator=net.integrator)
+    penalty = net.control.penalty
+    if isinstance(penalty, AbstractParticlePenalty):
+        q = particle_states(net, times).q
+        return np.asarray(jax.vmap(lambda th, at: penalty(th, net.field, at))(theta, q))
+    return np.asarray(jax.vmap(penalty)(theta))

@@ -5,8 +5,7 @@ from typing import Any, Literal
 import numpy as np
 
 from shootax import _checks as checks
-from shootax._fields import AbstractBlockField, AbstractConvField, AbstractField
-from shootax.plots._axes import checked_net, depths, flattened_states, make_axes
+from shootax.plots._axes import checked_net, depths, flattened, make_axes
 from shootax.plots._style import INK
 
 
@@ -15,22 +14,22 @@ def flow(
     x: Any,
     *,
     times: Any = None,
-    show: Literal["state", "output"] = "state",
+    show: Literal["output", "state"] = "output",
     colour: Any = None,
     axes: Any = None,
 ) -> Any:
     """Draws how a net moves a batch of inputs along its depth.
 
-    States of one number are drawn against depth, states of two in the plane. Of larger ones you see
-    the two principal components of all states drawn.
+    Outputs of one number are drawn against depth, outputs of two in the plane. Of larger ones you see
+    the two principal components of all that is drawn.
 
     **Arguments:**
 
     - `net`: a [`shootax.Net`][].
     - `x`: a batch of inputs, as for `net(x)`.
     - `times`: where to look, from 0 to T; by default 51 even times.
-    - `show`: `"state"`, which is its visible part where the field has a hidden one, or `"output"`,
-        what the readout makes of the state.
+    - `show`: `"output"`, what the readout makes of the state, which by default is its visible part; or
+        `"state"`, the whole of it.
     - `colour`: one number for each sample, such as its class; by default the order of the samples.
     - `axes`: Matplotlib axes to draw into, instead of a new figure.
 
@@ -51,12 +50,9 @@ def flow(
     from matplotlib import colormaps
 
     net = checked_net(net)
-    checks.one_of(show, ("state", "output"), "show")
+    checks.one_of(show, ("output", "state"), "show")
     when = depths(net, times)
-    if show == "output":
-        paths = flattened_states(net(x, when))
-    else:
-        paths = _visible(net.field, flattened_states(net.states(x, when)))
+    paths = flattened(net(x, when) if show == "output" else net.states(x, when))
     paths, names = _planar(paths)
     (axis,) = make_axes(axes).ravel()
     shades = _shades(colour, len(paths))
@@ -70,14 +66,6 @@ def flow(
     else:
         axis.set(xlabel="depth t", ylabel=names[0])
     return axis
-
-
-def _visible(field: AbstractField, states: np.ndarray) -> np.ndarray:
-    """Without the hidden part, which comes last; for images that is the hidden channels."""
-    if not isinstance(field, AbstractBlockField | AbstractConvField):
-        return states
-    places = states.shape[-1] // (field.dim + field.hidden)
-    return states[..., : field.dim * places]
 
 
 def _planar(paths: np.ndarray) -> tuple[np.ndarray, tuple[str, ...]]:

@@ -2,7 +2,14 @@
 
 from typing import Any
 
-from shootax.plots._axes import CYCLE, checked_net, depths, make_axes, particle_states
+from shootax.plots._axes import (
+    CYCLE,
+    checked_net,
+    depths,
+    flattened,
+    make_axes,
+    particle_states,
+)
 
 
 def particles(net: Any, *, times: Any = None, coordinate: int = 0, axes: Any = None) -> Any:
@@ -31,7 +38,8 @@ def particles(net: Any, *, times: Any = None, coordinate: int = 0, axes: Any = N
     """
     net = checked_net(net)
     when = depths(net, times)
-    states = particle_states(net, when)
+    moved = particle_states(net, when)
+    states = flattened(moved.q), flattened(moved.p)
     size = states[0].shape[-1]
     if not 0 <= coordinate < size:
         raise ValueError(f"`coordinate` must be from 0 to {size - 1}, got {coordinate}.")

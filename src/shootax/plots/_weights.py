@@ -5,8 +5,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from shootax._flow import theta_path
-from shootax._net import Net
+from shootax import Net, theta_path
 from shootax.plots._axes import CYCLE, checked_net, depths, make_axes
 
 
