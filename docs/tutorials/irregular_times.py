@@ -53,7 +53,7 @@ axis.set(title="25 samples; starts in orange")
 field = sx.UpDown(dim=2, inflation=8, activation="tanh")
 control = sx.Particles.draw(field, 10, T=1.0, key=jax.random.key(0))
 net = sx.Net(field, control, key=jax.random.key(1))
-result = sx.fit(net, start, seen, times=times, epochs=300, penalty_weight=0.01)
+result = sx.fit(net, start, seen, times=times, epochs=300, penalty_strength=0.01)
 net = result.net
 sx.plots.history(result)
 # %% [markdown]

@@ -69,7 +69,7 @@ print(f"{sx.count(model)} parameters, {sx.count(model.net)} of them in the net")
 
 # %%
 first = frames[:, :1]
-result = sx.fit(model, first, frames, epochs=80, batch_size=25, penalty_weight=0.1)
+result = sx.fit(model, first, frames, epochs=80, batch_size=25, penalty_strength=0.1)
 model = result.net
 sx.plots.history(result)
 # %% [markdown]

@@ -62,7 +62,7 @@ for net in nets:
 # ## Training
 
 # %%
-result = sx.fit(model, x, y, loss="cross_entropy", epochs=40, batch_size=64, penalty_weight=1e-3)
+result = sx.fit(model, x, y, loss="cross_entropy", epochs=40, batch_size=64, penalty_strength=1e-3)
 model = result.net
 read = np.asarray(model(x_test)).argmax(axis=1)
 print(f"{100 * np.mean(read == y_test):.1f} % of held-out digits read correctly")
