@@ -111,9 +111,9 @@ axis.set(xlabel="particle", ylabel="norm of the gradient in p")
 # parameters in one vector, so that Adam is a handful of operations.
 
 # %%
-fast = sx.TrainingStep(start, objective, learning_rate=0.02)
+fast = sx.TrainingStep(start, objective, optimizer=optimizer)
 state = fast.init()
 for _ in range(300):
     state, value = fast(state, x, y)
-print(f"objective after 300 steps without clipping: {float(value):.2f}")
+print(f"objective after 300 steps: {float(value):.2f}")
 model = fast.model(state)
