@@ -4,6 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 BENCH_READY := $(VENV)/.bench-ready
+DOCS_READY := $(VENV)/.docs-ready
 FLOOR := .venv-floor
 NEWEST := .venv-newest
 WORKERS ?= 2
@@ -14,7 +15,7 @@ QUICK := tests/test_net.py tests/test_fields.py tests/test_hamiltonian.py tests/
 	tests/fields/test_inference.py tests/integrators/test_orders.py tests/train/test_step.py \
 	tests/train/test_schedules.py tests/export/test_operations.py tests/export/test_formats.py
 
-.PHONY: help demo test test-all test-floor test-newest bench lint format build clean
+.PHONY: help demo test test-all test-floor test-newest bench docs docs-serve lint format build clean
 
 help:
 	@echo "make demo         train the four formulations on one function: a table and a figure"
@@ -25,6 +26,8 @@ help:
 	@echo "make test-newest  a part of the suite with the newest packages allowed"
 	@echo "make build        a wheel and an sdist, checked in a bare environment"
 	@echo "make bench        measured ratios of time and memory"
+	@echo "make docs         the documentation as a site in build/site, with its links checked"
+	@echo "make docs-serve   the same, shown by a local server while you write"
 	@echo "make format       format and fix what can be fixed"
 
 $(READY): pyproject.toml
@@ -70,6 +73,17 @@ $(BENCH_READY): $(READY)
 
 bench: $(BENCH_READY)
 	$(BIN)/python -m benchmarks --json bench.json
+
+$(DOCS_READY): $(READY)
+	$(BIN)/python $(PIP) --editable '.[docs]'
+	touch $(DOCS_READY)
+
+docs: $(DOCS_READY)
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
+	$(BIN)/python docs/check_links.py build/site
+
+docs-serve: $(DOCS_READY)
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs serve
 
 lint: $(READY)
 	$(BIN)/ruff format --check .
