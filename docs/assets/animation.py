@@ -69,7 +69,7 @@ def main(folder: pathlib.Path) -> None:
     paths = np.asarray(net(grid, times))[:, :, 0]
     moved = particle_states(net, times)
     q, p = flattened(moved.q), flattened(moved.p)
-    path = sx.theta_path(net.field, net.control, times, integrator=net.integrator)
+    path = sx.theta_path(net, times)
     # The matrix from (x, σ(v), 1) to the velocities of x and v, as one picture.
     above = np.concatenate([np.zeros((FRAMES, 1, 1)), path["theta1"], path["b1"][..., None]], 2)
     below = np.concatenate([path["theta2"], path["theta3"], path["b2"][..., None]], axis=2)

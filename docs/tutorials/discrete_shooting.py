@@ -109,7 +109,7 @@ def layer_gradients(net):
     """For each layer how far its free weights are from optimal, relative to the penalty's pull."""
     if isinstance(net.integrator, sx.RK4):
         times = np.arange(LAYERS) * T / LAYERS
-        thetas = sx.theta_path(field, net.control, times, integrator=net.integrator)
+        thetas = sx.theta_path(net, times)
     else:
         thetas = jax.tree.map(lambda leaf: leaf[:, 0], sx.bake(net).control.theta)
     gradient = jax.grad(free_energy)(thetas, net.control.penalty)

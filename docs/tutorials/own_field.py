@@ -113,7 +113,7 @@ axes[2].set(title="truth", xlabel="angle")
 depths = np.linspace(0, 1, 51)
 figure, axes = plt.subplots(1, 2, figsize=(8, 3), sharey=True, layout="constrained")
 for axis, (name, net) in zip(axes, nets.items(), strict=True):
-    theta = sx.theta_path(field, net.control, depths, integrator=net.integrator)
+    theta = sx.theta_path(net, depths)
     for values, label, true in (
         (theta["gear"], "gear", 1.0),
         (theta["friction"], "friction", -0.4),

@@ -63,7 +63,7 @@ def bake(model: Any, *, integrator: AbstractFixedStep | None = None) -> Any:
 
 
 def baked(model: Any) -> Any:
-    """The same, where nets that are baked already stay as they are."""
+    """Bakes every net of a model that is not baked yet; see [`shootax.bake`][]."""
 
     def one(leaf: Any) -> Any:
         done = isinstance(leaf, Net) and isinstance(leaf.control, Stagewise)

@@ -2,14 +2,13 @@
 
 from typing import Any
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import matplotlib
 import numpy as np
 
-from shootax import Net, Particles
-from shootax.extend import AbstractParticleControl, AtNodes, AtTimes, ParticleState
+from shootax import Net, Particles, particle_path
+from shootax.extend import AbstractParticleControl, ParticleState
 from shootax.plots._style import STYLE
 
 # Okabe and Ito: distinct for every reader.
@@ -64,23 +63,9 @@ def particle_states(net: Net, times: np.ndarray) -> ParticleState:
             "look at its weights with `weight_norms`."
         )
     if isinstance(control, Particles):
-        nodes = net.integrator.nodes(control.T, times, False)
-        save = AtTimes(jnp.asarray(times)) if nodes is None else AtNodes(nodes)
-        return _followed(net, save)
+        return ParticleState(*particle_path(net, times))
     still = ParticleState(control.ensemble.q, control.ensemble.p)
     return jax.tree.map(lambda leaf: jnp.repeat(leaf[None], len(times), axis=0), still)
-
-
-@eqx.filter_jit
-def _followed(net: Net, save: AtTimes | AtNodes) -> ParticleState:
-    """The particles on their own, without any data."""
-    system = net.control.system(net.field, 0)
-    particles = system.start()
-    assert particles is not None
-    nothing = jax.tree.map(lambda leaf: leaf[:0], particles.q)
-    start = system.join(particles, nothing)
-    view = lambda y: system.split(y)[0]  # noqa: E731
-    return net.integrator.solve(system, start, net.control.T, save=save, view=view)
 
 
 def flattened(state: Any) -> np.ndarray:

@@ -52,7 +52,7 @@ def energy(net: Any, *, axes: Any = None) -> Any:
 
 def penalty_path(net: Net, times: np.ndarray) -> np.ndarray:
     """R(θ(t)) at the times."""
-    theta = theta_path(net.field, net.control, times, integrator=net.integrator)
+    theta = theta_path(net, times)
     penalty = net.control.penalty
     if isinstance(penalty, AbstractParticlePenalty):
         q = particle_states(net, times).q

@@ -88,7 +88,7 @@ def _named_weights(net: Net, when: np.ndarray) -> dict[str, np.ndarray]:
             f"{type(net.field).__name__} has no weights θ to draw: its particles are the field. Use "
             "`particles`."
         )
-    theta = theta_path(net.field, net.control, when, integrator=net.integrator)
+    theta = theta_path(net, when)
     named = jax.tree_util.tree_leaves_with_path(theta)
     return {_name(path): np.asarray(values) for path, values in named}
 
