@@ -63,7 +63,8 @@ def fit(
         end. If it exists, training resumes from it, bit for bit.
     - `callbacks`: functions that are called after every epoch with a
         [`shootax.extend.EpochReport`][]. The training stops after the epoch if one returns `True`. If
-        one raises an error, the checkpoint is written first. With callbacks every epoch is a call of its own, with the same numbers.
+        one raises an error, the checkpoint is written first. Numbers are the same with and without
+        callbacks.
     - `seed`: of the order of the samples and of the validation split.
     - `progress`: whether to show a progress bar; by default in a terminal only. Or a function that is
         called with the number of epochs done and a text.
