@@ -2,7 +2,7 @@
 
 Images are `(batch, height, width, channels)`. Some lines of an image at a time go through a matrix that
 has the kernel along its diagonals. Its zeros are multiplied too, but it is one large product: on a
-processor, inside a loop, XLA is many times slower with convolutions as such (docs/images.md).
+processor, inside a loop, XLA is many times slower with convolutions as such (docs/laboratory.md).
 """
 
 import equinox as eqx
