@@ -37,6 +37,7 @@ def test_torchdiffeq_has_our_losses(case: Case):
     np.testing.assert_allclose(losses(rival_torch.runner(case, begin)), mine, rtol=1e-10)
 
 
+@pytest.mark.slow
 def test_every_form_has_the_same_losses():
     begin, plain = start(TINY[1], dtype=np.float64), ours.plain_field(TINY[1])
     mine = losses(ours.runner(TINY[1], begin), 2)
