@@ -54,7 +54,7 @@ def _of_net(net: Net) -> list[Row]:
         ("control", type(control).__name__),
         ("penalty", type(control.penalty).__name__),
         ("lift, readout", f"{_name(net.lift)}, {_name(net.readout)}"),
-        ("integrator", str(integrator)),
+        ("integrator", _solver(integrator)),
         ("final depth T", f"{control.T:g}"),
         ("numbers in a state", f"{_size(net.field.state):,}"),
         ("parameters", f"{sx.count(net):,}"),
@@ -64,6 +64,13 @@ def _of_net(net: Net) -> list[Row]:
         particles = control.ensemble.particles
         rows.append(("particles", f"{particles:,}"))
     return rows + _against_direct(net, particles)
+
+
+def _solver(integrator: Any) -> str:
+    name = type(integrator).__name__
+    return (
+        f"{name}, {integrator.steps} steps" if isinstance(integrator, AbstractFixedStep) else name
+    )
 
 
 def _against_direct(net: Net, particles: int | None) -> list[Row]:

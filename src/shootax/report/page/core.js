@@ -80,6 +80,11 @@ function draw(box, traces, shape) {
   return Plotly.react(box, traces, shape, CONFIG);
 }
 
+// Boxes that stand side by side know their width only once all of them are there.
+function settle() {
+  for (const box of document.querySelectorAll(".pair > .plot")) if (box.data) Plotly.Plots.resize(box);
+}
+
 // A dashed line at the depth of the slider.
 const cursor = (t) => [{ type: "line", x0: t, x1: t, yref: "paper", y0: 0, y1: 1,
   line: { color: "#222", width: 1.5, dash: "dot" } }];
@@ -121,6 +126,7 @@ function setNet(number) {
   document.getElementById("depth").max = String(now().times.length - 1);
   movers = painters.map((paint) => paint(now())).filter(Boolean);
   setDepth(Math.min(shown.frame, now().times.length - 1));
+  settle();
 }
 
 let timer = null;

@@ -84,9 +84,11 @@ painters.push((net) => {
     let nearest = 0;
     chosen.frames.forEach((f, i) => { if (Math.abs(f - frame) < Math.abs(chosen.frames[nearest] - frame)) nearest = i; });
     const limit = chosen.largest || 1;
-    draw(matrix, [{ type: "heatmap", z: chosen.matrix.at(nearest).rows(), zmin: -limit, zmax: limit, colorbar: { thickness: 12 },
+    const [rows, columns] = chosen.matrix.shape.slice(1), count = (n) => Array.from({ length: n }, (_, i) => i + 1);
+    const ticks = (n) => (n <= 10 ? { dtick: 1 } : {});
+    draw(matrix, [{ type: "heatmap", x: count(columns), y: count(rows), z: chosen.matrix.at(nearest).rows(), zmin: -limit, zmax: limit, colorbar: { thickness: 12 },
       colorscale: [[0, "#D55E00"], [0.5, "#ffffff"], [1, "#0072B2"]] }],
-      layout("column", "row", { yaxis: { autorange: "reversed" }, title: { text: plain(`${chosen.name} at t = ${figures(net.times[chosen.frames[nearest]])}`), font: { size: 14 } } }));
+      layout("column", "row", { xaxis: ticks(columns), yaxis: { autorange: "reversed", ...ticks(rows) }, title: { text: plain(`${chosen.name} at t = ${figures(net.times[chosen.frames[nearest]])}`), font: { size: 14 } } }));
     const K = net.weights.particles;
     const list = chosen.singular ? chosen.singular.at(nearest).list() : [];
     const most = chosen.singular ? Math.max(...chosen.singular.data) || 1 : 1;

@@ -23,13 +23,15 @@ document.addEventListener("DOMContentLoaded", () => {
   else sequences(host, results);
 });
 
+document.addEventListener("DOMContentLoaded", settle);
+
 function confusion(host, results) {
   note(host, `${(100 * results.accuracy).toFixed(1)} % of ${results.samples} samples are classified correctly. Rows are true classes, columns predicted ones.`);
   const box = plotBox(host, "results-plot", "Confusion matrix", "plot tall");
   const labels = results.labels.map(plain), places = labels.map((_, i) => i);
   const ticks = { tickvals: places, ticktext: labels };
   draw(box, [{ type: "heatmap", x: places, y: places, z: results.table, text: results.table, texttemplate: "%{text}", colorscale: "Blues", reversescale: false, showscale: false,
-    hovertemplate: "true %{y}, predicted %{x}: %{z}<extra></extra>" }], layout("predicted", "true", { xaxis: { ...ticks, showgrid: false }, yaxis: { ...ticks, autorange: "reversed", showgrid: false } }));
+    hoverinfo: "z" }], layout("predicted", "true", { xaxis: { ...ticks, showgrid: false }, yaxis: { ...ticks, autorange: "reversed", showgrid: false } }));
 }
 
 function scatter(host, results) {
