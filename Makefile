@@ -4,14 +4,16 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 BENCH_READY := $(VENV)/.bench-ready
+BROWSER_READY := $(VENV)/.browser-ready
 WORKERS ?= 2
 
-.PHONY: help demo test test-all bench lint format clean
+.PHONY: help demo test test-all test-browser bench lint format clean
 
 help:
 	@echo "make demo      train the four formulations on one function: a table and a figure"
 	@echo "make test      the test suite (about 10 minutes on 2 cores)"
 	@echo "make test-all  the suite with its long checks"
+	@echo "make test-browser  reports in a real browser (Chromium)"
 	@echo "make bench     measured ratios of time and memory"
 	@echo "make lint      ruff and pyright"
 
@@ -29,6 +31,15 @@ test: $(READY)
 
 test-all: $(READY) lint
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m "slow or not slow"
+
+# Chromium comes from the system; without the rights to install it the tests are skipped, and say so.
+$(BROWSER_READY): $(READY)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[browser]'
+	command -v chromium || command -v chromium-browser || command -v google-chrome || apt-get install -y chromium || true
+	touch $(BROWSER_READY)
+
+test-browser: $(BROWSER_READY)
+	$(BIN)/python -m pytest tests/report -m browser -rs
 
 $(BENCH_READY): $(READY)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[bench]'

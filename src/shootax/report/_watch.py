@@ -15,7 +15,7 @@ from shootax.report._progress import progress
 
 ADDRESS = "127.0.0.1"
 POLICY = (
-    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
+    "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; connect-src 'self'; "
     "img-src data: blob: 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
 HTML, SCRIPT = "text/html; charset=utf-8", "text/javascript; charset=utf-8"

@@ -66,11 +66,11 @@ function checkbox(body, id, label, checked, changed) {
 const CONFIG = { responsive: true, displaylogo: false, displayModeBar: false, plotlyServerURL: "" };
 
 function layout(x, y, more = {}) {
-  const axis = (text) => ({ title: { text: plain(text), standoff: 8 }, automargin: true, zeroline: false,
+  const axis = (text) => ({ title: { text: plain(text) }, zeroline: false,
     gridcolor: "#e6e6e6", linecolor: "#888" });
   const { xaxis = {}, yaxis = {}, ...rest } = more;
   return {
-    margin: { l: 50, r: 15, t: 30, b: 45 }, font: { size: 13, color: "#222" }, hovermode: "closest",
+    margin: { l: 68, r: 15, t: 34, b: 48 }, font: { size: 13, color: "#222" }, hovermode: "closest",
     legend: { orientation: "h", y: 1.02, yanchor: "bottom", x: 0 }, paper_bgcolor: "#fff", plot_bgcolor: "#fff",
     xaxis: { ...axis(x), ...xaxis }, yaxis: { ...axis(y), ...yaxis }, ...rest,
   };

@@ -28,10 +28,11 @@ document.addEventListener("DOMContentLoaded", settle);
 function confusion(host, results) {
   note(host, `${(100 * results.accuracy).toFixed(1)} % of ${results.samples} samples are classified correctly. Rows are true classes, columns predicted ones.`);
   const box = plotBox(host, "results-plot", "Confusion matrix", "plot tall");
-  const labels = results.labels.map(plain), places = labels.map((_, i) => i);
+  const short = (text) => (text.length > 14 ? `${text.slice(0, 13)}…` : text);
+  const labels = results.labels.map((label) => plain(short(label))), places = labels.map((_, i) => i);
   const ticks = { tickvals: places, ticktext: labels };
   draw(box, [{ type: "heatmap", x: places, y: places, z: results.table, text: results.table, texttemplate: "%{text}", colorscale: "Blues", reversescale: false, showscale: false,
-    hoverinfo: "z" }], layout("predicted", "true", { xaxis: { ...ticks, showgrid: false }, yaxis: { ...ticks, autorange: "reversed", showgrid: false } }));
+    hoverinfo: "z" }], layout("predicted", "true", { margin: { l: 110, r: 15, t: 34, b: 80 }, xaxis: { ...ticks, showgrid: false }, yaxis: { ...ticks, autorange: "reversed", showgrid: false } }));
 }
 
 function scatter(host, results) {

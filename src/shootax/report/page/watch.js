@@ -20,8 +20,8 @@ function duration(seconds) {
 }
 
 function layout(x, y, log) {
-  return { margin: { l: 50, r: 15, t: 30, b: 45 }, font: { size: 13, color: "#222" }, showlegend: true, legend: { orientation: "h", y: 1.02, yanchor: "bottom" },
-    xaxis: { title: { text: plain(x) }, automargin: true }, yaxis: { title: { text: plain(y) }, automargin: true, type: log ? "log" : "linear", exponentformat: "power" } };
+  return { margin: { l: 68, r: 15, t: 34, b: 48 }, font: { size: 13, color: "#222" }, showlegend: true, legend: { orientation: "h", y: 1.02, yanchor: "bottom" },
+    xaxis: { title: { text: plain(x) } }, yaxis: { title: { text: plain(y) }, type: log ? "log" : "linear", exponentformat: "power" } };
 }
 
 function box(host, id, label) {
