@@ -5,7 +5,7 @@ import re
 
 import numpy as np
 import pytest
-from models import HOSTILE, regression, regressor
+from models import HOSTILE, KEY, regression, regressor
 
 import shootax as sx
 from shootax.report._encode import decoded, embedded, floats, small_integers
@@ -36,6 +36,17 @@ def test_a_report_is_one_small_file_without_links(tmp_path):
         assert f'<section id="{name}">' in text
     made = json.loads(PAYLOAD.search(text)[1])
     assert made["training"] == {"objective": [2.0, 1.0]}
+
+
+@pytest.mark.slow
+def test_a_large_model_makes_no_large_file(tmp_path):
+    """All that could grow is there at once: particles, samples, outputs, matrices."""
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(400, 2))
+    field = sx.UpDown(2, 40, activation="tanh")
+    net = sx.Net(field, particles=80, readout=6, integrator=sx.RK4(steps=30), key=KEY)
+    path = sx.report.write(net, tmp_path / "report.html", x, rng.normal(size=(400, 6)))
+    assert path.stat().st_size <= 6_000_000
 
 
 def test_hostile_names_are_text(tmp_path):
@@ -71,7 +82,7 @@ def test_a_place_that_cannot_be_written_is_refused_before_the_work(tmp_path):
 
 
 def test_something_that_is_no_model():
-    with pytest.raises(ValueError, match="got 3"):
+    with pytest.raises(ValueError, match="got a int"):
         sx.report.write(3, "report.html")
     with pytest.raises(ValueError, match="There is no net in"):
         sx.report.write(sx.nn.IdentityReadout(), "report.html")

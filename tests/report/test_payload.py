@@ -160,7 +160,7 @@ def test_blocks_of_an_image_classifier_get_their_own_inputs():
         model, x, y = images(passing)
         made = build(model, x, y)
         assert [net["name"] for net in made["nets"]] == ["net 1 of 2", "net 2 of 2"]
-        assert [len(net["flow"]["axes"]) for net in made["nets"]] == [2, 6]
+        assert [len(net["flow"]["axes"]) for net in made["nets"]] == [2, 5]
         assert made["results"]["kind"] == "classes"
         assert all(net["flow"]["samples"] == 5 for net in made["nets"])
 

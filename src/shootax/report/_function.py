@@ -9,8 +9,9 @@ import numpy as np
 from shootax.report._encode import floats, small_integers
 from shootax.report._subject import Part, Subject
 
-LINE, SIDE = 101, 33
-OUTPUTS = 4
+LINE, SIDE = 101, 25
+OUTPUTS = {1: 4, 2: 2}
+"""How many outputs are kept, by the number of inputs."""
 
 
 def function_section(part: Part, subject: Subject, times: np.ndarray) -> dict[str, Any]:
@@ -58,7 +59,7 @@ def _shown(outputs: np.ndarray, subject: Subject, inputs: int) -> dict[str, Any]
         outputs = np.asarray(subject.unscale(outputs.reshape(frames * places, count)))
         outputs = outputs.reshape(frames, places, count)
         names = [f"output {i + 1}" if count > 1 else subject.target for i in range(count)]
-    kept = min(count, OUTPUTS)
+    kept = min(count, OUTPUTS[inputs])
     values = np.moveaxis(outputs[:, :, :kept], 2, 1)
     return {"outputs": names[:kept], "all": count, "values": floats(values)}
 
@@ -69,5 +70,5 @@ def _points(raw: np.ndarray, subject: Subject) -> dict[str, Any]:
         points["class"] = subject.y.tolist()
     elif subject.kind == "numbers" and np.ndim(subject.y) == 2:
         shown = np.asarray(subject.unscale(subject.y))
-        points["y"] = floats(shown.T[:OUTPUTS])
+        points["y"] = floats(shown.T[: OUTPUTS[raw.shape[1]]])
     return {"points": points}

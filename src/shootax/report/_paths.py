@@ -12,7 +12,7 @@ import shootax as sx
 from shootax import Net, Particles, Stagewise
 from shootax.extend import AbstractFixedStep, AbstractParticleControl, AtNodes, AtTimes
 
-FEWEST, MOST = 20, 30
+FEWEST, MOST = 20, 24
 """Bounds for the number of steps of the slider, where there is a choice."""
 
 

@@ -10,7 +10,12 @@ from shootax.report._encode import floats
 from shootax.report._paths import particles_at
 from shootax.report._subject import Part, Subject
 
-COORDINATES, COMPONENTS = 8, 3
+COORDINATES, COMPONENTS = (8, 4), (3, 2)
+"""How many can be chosen, where a model has one net and where it has several."""
+
+PARTICLES = 60
+"""So many particles are drawn."""
+
 LARGEST = 1024
 """Principal components are worked out for states of at most so many numbers."""
 
@@ -24,15 +29,21 @@ def flow_section(part: Part, subject: Subject, times: np.ndarray) -> dict[str, A
         data = _vectors(part, moved)
     path = particles_at(part.net, times)
     q, p = (None, None) if path is None else (_vectors(part, each) for each in path)
+    several = len(subject.parts) > 1
     if data is None and q is None:
         return {"axes": [], "colours": [], "particles": 0, "samples": 0, "chosen": None}
     every = data if data is not None else q
     assert every is not None
     names = _names(part)
-    kept = _kept(every, names, _visible(part))
+    kept = _kept(every, names, _visible(part), COORDINATES[several])
+    count = every.shape[-1]
+    notes = []
+    if q is not None and p is not None and q.shape[1] > PARTICLES:
+        notes.append(f"The first {PARTICLES} of {q.shape[1]} particles are drawn.")
+        q, p = q[:, :PARTICLES], p[:, :PARTICLES]
     axes = [_axis(names[i], lambda z, i=i: z[..., i], data, q, p) for i in kept]
     if every.shape[-1] > 2 and every.shape[-1] <= LARGEST:
-        centre, components, share = _principal(every)
+        centre, components, share = _principal(every, COMPONENTS[several])
         for i, (direction, part_of) in enumerate(zip(components, share, strict=True)):
             name = f"principal component {i + 1} ({part_of:.0%} of the variance)"
 
@@ -40,18 +51,16 @@ def flow_section(part: Part, subject: Subject, times: np.ndarray) -> dict[str, A
                 return (z - centre) @ d
 
             axes.append(_axis(name, along, data, q, p, lambda z, d=direction: z @ d))
-    count = every.shape[-1]
-    note = None
     if len(kept) < count:
-        note = f"{len(kept)} of the {count} coordinates can be chosen: those that vary most."
+        notes.append(f"{len(kept)} of the {count} coordinates can be chosen: those that vary most.")
     if isinstance(part.net.field, AbstractConvField):
-        note = "The states are images; each coordinate is the mean of one channel."
+        notes.append("The states are images; each coordinate is the mean of one channel.")
     return {
         "axes": axes,
         "colours": _colours(part, subject),
         "particles": 0 if q is None else int(q.shape[1]),
         "samples": 0 if data is None else int(data.shape[1]),
-        "note": note,
+        "note": " ".join(notes),
     }
 
 
@@ -85,14 +94,14 @@ def _names(part: Part) -> list[str]:
     return names
 
 
-def _kept(states: np.ndarray, names: list[str], visible: int) -> list[int]:
+def _kept(states: np.ndarray, names: list[str], visible: int, most: int) -> list[int]:
     """The visible coordinates first, then those that vary most."""
-    if len(names) <= COORDINATES:
+    if len(names) <= most:
         return list(range(len(names)))
-    first = list(range(min(visible, COORDINATES - 2)))
+    first = list(range(min(visible, most - 2)))
     spread = np.nan_to_num(np.var(states.reshape(-1, states.shape[-1]), axis=0))
     rest = [int(i) for i in np.argsort(-spread, kind="stable") if i not in first]
-    return first + rest[: COORDINATES - len(first)]
+    return first + rest[: most - len(first)]
 
 
 def _axis(name: str, along: Any, data: Any, q: Any, p: Any, turned: Any = None) -> dict[str, Any]:
@@ -107,7 +116,7 @@ def _axis(name: str, along: Any, data: Any, q: Any, p: Any, turned: Any = None) 
     }
 
 
-def _principal(states: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _principal(states: np.ndarray, most: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Centre, directions and shares of the variance, over samples and depths together."""
     flat = states.reshape(-1, states.shape[-1])
     flat = flat[np.isfinite(flat).all(axis=1)]
@@ -116,7 +125,7 @@ def _principal(states: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         return np.zeros(states.shape[-1]), empty, np.zeros(0)
     centre = flat.mean(axis=0)
     values, vectors = np.linalg.eigh(np.cov(flat.T))
-    order = np.argsort(values)[::-1][:COMPONENTS]
+    order = np.argsort(values)[::-1][:most]
     directions = vectors[:, order].T
     strongest = np.abs(directions).argmax(axis=1)
     signs = np.sign(directions[np.arange(len(directions)), strongest])  # the same on every machine

@@ -30,7 +30,7 @@ def subject(
         return of_estimator(model, x, y, columns=columns)
     if isinstance(model, type) or not callable(model):
         raise ValueError(
-            f"A report needs a model, such as a Net or a fitted estimator; got {model!r}."
+            f"A report needs a model, such as a Net or a fitted estimator; got a {type(model).__name__}."
         )
     notes: list[str] = []
     columns = None if columns is None else [str(name) for name in columns]

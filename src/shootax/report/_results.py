@@ -9,7 +9,7 @@ from shootax.report._encode import floats
 from shootax.report._subject import Subject
 
 OUTPUTS = 4
-NUMBERS = 60_000
+NUMBERS = 30_000
 """At most so many numbers of sequences are kept, for the predicted and for the true ones each."""
 
 

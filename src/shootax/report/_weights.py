@@ -7,21 +7,23 @@ import numpy as np
 
 from shootax.extend import AbstractParticleControl
 from shootax.report._encode import floats
-from shootax.report._subject import Part
+from shootax.report._subject import Part, Subject
 
-SIDE = 32
-"""Of larger matrices the corner with so many rows and columns is drawn."""
+SIDE, SMALL = 28, 14
+"""Of larger matrices the corner with so many rows and columns is drawn; the smaller one where a model
+has several nets."""
 
 VALUES = 40
 LARGEST = 400
 """Singular values are worked out for matrices whose shorter side has at most so many entries."""
 
-FRAMES = 11
+FRAMES = 8
 """Of large matrices so many depths are kept."""
 
 
-def weights_section(part: Part, theta: Any) -> dict[str, Any]:
+def weights_section(part: Part, subject: Subject, theta: Any) -> dict[str, Any]:
     """Norms of every part of θ, and for matrices what they look like and their singular values."""
+    side = SIDE if len(subject.parts) == 1 else SMALL
     parts = []
     for path, leaf in jax.tree_util.tree_leaves_with_path(theta):
         values = np.asarray(leaf, np.float64)
@@ -33,9 +35,9 @@ def weights_section(part: Part, theta: Any) -> dict[str, Any]:
             "norm": floats(np.sqrt(np.sum(flat**2, axis=1))),
         }
         if values.ndim >= 3:
-            entry |= _matrix(values.reshape(frames, values.shape[1], -1))
+            entry |= _matrix(values.reshape(frames, values.shape[1], -1), side)
         elif values.ndim == 2:
-            entry |= _matrix(values[:, :, None])
+            entry |= _matrix(values[:, :, None], side)
         parts.append(entry)
     control, particles = part.net.control, None
     if isinstance(control, AbstractParticleControl):
@@ -43,9 +45,9 @@ def weights_section(part: Part, theta: Any) -> dict[str, Any]:
     return {"parts": parts, "particles": particles}
 
 
-def _matrix(matrices: np.ndarray) -> dict[str, Any]:
+def _matrix(matrices: np.ndarray, side: int) -> dict[str, Any]:
     frames, rows, columns = matrices.shape
-    corner = matrices[:, :SIDE, :SIDE]
+    corner = matrices[:, :side, :side]
     large = corner[0].size > 256
     kept = np.arange(frames)
     if large:
@@ -53,7 +55,7 @@ def _matrix(matrices: np.ndarray) -> dict[str, Any]:
     shown = {
         "matrix": floats(corner[kept]),
         "frames": kept.tolist(),
-        "cut": rows > SIDE or columns > SIDE,
+        "cut": rows > side or columns > side,
         "largest": float(np.nan_to_num(np.abs(corner)).max()),
     }
     if 1 < min(rows, columns) <= LARGEST and np.isfinite(matrices).all():

@@ -125,6 +125,6 @@ def _of_part(part: Part, about: Subject) -> dict[str, Any]:
         "times": np.asarray(times, float).tolist(),
         "flow": flow_section(part, about, times),
         "function": function_section(part, about, times),
-        "weights": weights_section(part, theta),
+        "weights": weights_section(part, about, theta),
         "energy": energy_section(part, about, times, theta),
     }

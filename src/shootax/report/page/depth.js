@@ -63,7 +63,8 @@ painters.push((net) => {
   let matrix = null, values = null, chosen = null;
   if (drawn.length) {
     const controls = element("div", { className: "controls" });
-    const first = Math.max(0, drawn.findIndex((part) => part.singular));
+    // The one with most singular values shows best that its rank is bounded.
+    const ranks = drawn.map((part) => part.singular?.shape[1] ?? 0), first = ranks.indexOf(Math.max(...ranks));
     selector(controls, "weights-part", "matrix", drawn.map((part) => `${part.name}, ${part.shape.join(" × ")}`), first, (i) => { pick(i); move(shown.frame, net.times[shown.frame]); });
     const cut = element("p", { className: "note", id: "weights-note" });
     const pair = element("div", { className: "pair" });

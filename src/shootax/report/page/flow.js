@@ -93,7 +93,7 @@ painters.push((net) => {
       out.push({ type: kind, mode: "markers", name: "particles", ...q, text: Array.from({ length: count }, (_, i) => `particle ${i + 1}`),
         marker: { symbol: "diamond", size: three ? 4 : 10, color: "#D55E00", line: { width: 1, color: "#222" } } });
       const arrow = { type: kind, mode: three ? "lines" : "lines+markers", name: "momenta", ...tips, hoverinfo: "skip", line: { color: "#222", width: three ? 3 : 1.5 } };
-      if (!three) arrow.marker = { symbol: "arrow", angleref: "previous", color: "#222", size: Array.from({ length: 3 * count }, (_, i) => (i % 3 === 1 ? 9 : 0)) };
+      if (!three) arrow.marker = { symbol: "arrow", angleref: "previous", color: "#222", opacity: 1, line: { width: 0 }, size: Array.from({ length: 3 * count }, (_, i) => (i % 3 === 1 ? 13 : 0)) };
       out.push(arrow);
     }
     return [out, ranges];

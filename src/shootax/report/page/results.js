@@ -31,7 +31,7 @@ function confusion(host, results) {
   const short = (text) => (text.length > 14 ? `${text.slice(0, 13)}…` : text);
   const labels = results.labels.map((label) => plain(short(label))), places = labels.map((_, i) => i);
   const ticks = { tickvals: places, ticktext: labels };
-  draw(box, [{ type: "heatmap", x: places, y: places, z: results.table, text: results.table, texttemplate: "%{text}", colorscale: "Blues", reversescale: false, showscale: false,
+  draw(box, [{ type: "heatmap", x: places, y: places, z: results.table, text: results.table, texttemplate: "%{text}", colorscale: [[0, "#ffffff"], [1, "#56B4E9"]], xgap: 1, ygap: 1, textfont: { color: "#222", size: 15 }, showscale: false,
     hoverinfo: "z" }], layout("predicted", "true", { margin: { l: 110, r: 15, t: 34, b: 80 }, xaxis: { ...ticks, showgrid: false }, yaxis: { ...ticks, autorange: "reversed", showgrid: false } }));
 }
 
