@@ -99,3 +99,25 @@ def regressor():
     y = pd.Series(table["width"] ** 2, name="a & b <b>")
     options = {"particles": 2, "width": 2, "depth": 3, "max_iter": 2, "batch_size": 32}
     return ShootingRegressor(**options).fit(table, y), table, y
+
+
+@functools.cache
+def classifier():
+    """A fitted classifier of text classes, with a table of three columns."""
+    from shootax.sklearn import ShootingClassifier
+
+    x = rng().normal(size=(40, 3))
+    y = np.where(x[:, 0] > 0, "<i>up", "down")
+    options = {"particles": 2, "width": 2, "depth": 3, "max_iter": 2, "batch_size": 32}
+    return ShootingClassifier(**options).fit(x, y), x, y
+
+
+@functools.cache
+def forecaster():
+    """A fitted forecaster with its sequences."""
+    from shootax.sklearn import ShootingForecaster
+
+    phase = rng().uniform(0, 6, (12, 1))
+    waves = np.sin(0.3 * np.arange(12) + phase)[:, :, None]
+    options = {"particles": 2, "width": 2, "depth": 3, "max_iter": 2}
+    return ShootingForecaster(history=2, horizon=4, **options).fit(waves), waves

@@ -3,7 +3,7 @@
 import jax
 import numpy as np
 import pytest
-from models import classes, images, latent, regression, regressor, sequences
+from models import classes, classifier, forecaster, images, latent, regression, regressor, sequences
 
 import shootax as sx
 from cases import CONTROLS, FIELDS, KEY, inputs, make_net, usually
@@ -176,6 +176,26 @@ def test_an_estimator_in_the_units_of_its_table():
     assert [value for _, value in names] == [*table.columns, "a & b <b>"]
 
 
+def test_a_classifier_of_a_table():
+    model, x, y = classifier()
+    results = build(model, x, y)["results"]
+    predicted = model.predict(x)
+    assert results["labels"] == ["<i>up", "down"]
+    assert results["accuracy"] == pytest.approx(np.mean(predicted == y))
+    assert results["table"][0][1] == np.sum((y == "<i>up") & (predicted == "down"))
+    with pytest.raises(ValueError, match="class 'sideways'"):
+        build(model, x, np.where(x[:, 0] > 9, "up", "sideways"))
+
+
+@pytest.mark.slow
+def test_a_forecaster_against_the_end_of_its_sequences():
+    model, waves = forecaster()
+    results = build(model, waves)["results"]
+    expected = model.predict(waves[:, :-4], steps=4)
+    np.testing.assert_allclose(decoded(results["predicted"]), expected, atol=1e-4)
+    np.testing.assert_allclose(decoded(results["true"]), waves[:, -4:], atol=1e-5)
+
+
 @pytest.mark.parametrize("control", usually(CONTROLS, "static", "frozen"))
 @pytest.mark.parametrize("field", usually(FIELDS, "pendulum"))
 def test_every_field_and_control(field, control):
@@ -190,8 +210,14 @@ def test_every_field_and_control(field, control):
     "make",
     [
         lambda: sx.Net(sx.RKHS(2), particles=2, integrator=STEPS5, key=KEY),
-        lambda: sx.Net(sx.SingleHiddenLayer(2, 2), particles=2, integrator=STEPS5, key=KEY),
-        lambda: sx.Net(sx.Affine(2), particles=2, integrator=sx.Tsit5(), key=KEY),
+        pytest.param(
+            lambda: sx.Net(sx.SingleHiddenLayer(2, 2), particles=2, integrator=STEPS5, key=KEY),
+            marks=pytest.mark.slow,
+        ),
+        pytest.param(
+            lambda: sx.Net(sx.Affine(2), particles=2, integrator=sx.Tsit5(), key=KEY),
+            marks=pytest.mark.slow,
+        ),
         lambda: sx.Net(
             sx.Affine(2),
             sx.Particles.draw(sx.Affine(2), 2, penalty=sx.Transport(), key=KEY),

@@ -64,3 +64,17 @@ def test_requests_that_make_no_sense(shootax, tmp_path):
     message = shootax("report", path, "--data", tmp_path / "data.csv", "--out", out)[0]
     assert "'b'" in message
     assert not out.exists()
+
+
+def test_a_model_of_a_table_knows_its_columns(shootax, tmp_path):
+    rows = [f"{i / 30},{'red' if i % 3 else 'blue'},{(i / 30) ** 2}" for i in range(30)]
+    data, model, out = (tmp_path / n for n in ("data.csv", "model.safetensors", "report.html"))
+    data.write_text("\n".join(["size,<b>colour</b>,price", *rows]))
+    code, _, _ = shootax("fit", data, "--target", "price", "--out", model, "--epochs", 2)
+    assert code == 0
+    code, _, _ = shootax("report", model, "--data", data, "--out", out)
+    assert code == 0
+    text = out.read_text(encoding="utf-8")
+    assert "&lt;b&gt;colour&lt;/b&gt;" in text
+    assert "<b>colour" not in text
+    assert '"kind":"numbers","names":["price"]' in text

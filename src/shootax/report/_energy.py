@@ -90,7 +90,7 @@ def _contributions(part: Part, subject: Subject, notes: list[str]) -> dict[str, 
     for j in chosen:
         fewer = without(net, int(j))
         penalties.append(float(total_penalty(fewer)) - penalty)
-        if usable:
+        if reference is not None and before is not None:
             try:
                 outputs = _flat_outputs(subject, part.replaced(fewer))
                 losses.append(_measure(subject, outputs, reference) - before)

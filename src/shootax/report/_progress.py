@@ -164,7 +164,7 @@ def _curves(folder: pathlib.Path) -> tuple[list[dict[str, Any]], list[str]]:
 def _histories(path: pathlib.Path) -> list[dict[str, Any]]:
     from safetensors import safe_open
 
-    histories: dict[int, dict[str, list[float | None]]] = {}
+    histories: dict[int, dict[str, list[list[float | None]]]] = {}
     with safe_open(path, framework="numpy") as file:
         about = file.metadata() or {}
         if about.get("program") != "shootax" or "checkpoint" not in about:
