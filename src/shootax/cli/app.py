@@ -243,3 +243,34 @@ def info(
     from shootax.cli import info as command
 
     command.run(model, json)
+
+
+@app.command()
+def report(
+    model: Annotated[pathlib.Path, typer.Argument(help="A model written by shootax.save.")],
+    data: Annotated[
+        pathlib.Path | None,
+        typer.Option(help="Data to look at: a table, or a .npz file with arrays x, y, times."),
+    ] = None,
+    target: Annotated[str | None, typer.Option(help="The column of the table to predict.")] = None,
+    out: Annotated[pathlib.Path, typer.Option(help="Where to write.")] = pathlib.Path(
+        "report.html"
+    ),
+) -> None:
+    """Write an interactive report on a model: one HTML file to open in a browser."""
+    from shootax.cli import report as command
+
+    command.run(model, data, target, out)
+
+
+@app.command()
+def watch(
+    folder: Annotated[
+        pathlib.Path, typer.Argument(help="The folder of a sweep, or one with checkpoints.")
+    ],
+    port: Annotated[int, typer.Option(help="0 for any free one.", min=0, max=65535)] = 0,
+) -> None:
+    """Show running trainings in a browser, on this machine alone; nothing is changed."""
+    from shootax.cli import watch as command
+
+    command.run(folder, port)
