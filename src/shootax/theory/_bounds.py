@@ -23,7 +23,8 @@ class Growth:
     def radius(self, start: float, length: float) -> float:
         """How far from the origin a state can be that started within `start`.
 
-        It is the solution of $r' = B \\sqrt{c_0 + c_1 r^2}$, as $|f(z)| ≤ ‖f‖ \\sqrt{λ_{\\max}(k(z, z))}$:
+        As $|f(z)| ≤ ‖f‖ \\sqrt{λ_{\\max}(k(z, z))}$, it is the solution of
+        $r' = B \\sqrt{c_0 + c_1 r^2}$, namely
         $r = \\sqrt{c_0/c_1} \\sinh(\\sqrt{c_1} A + \\operatorname{asinh}(r_0 \\sqrt{c_1/c_0}))$.
         """
         if self.c1 == 0:

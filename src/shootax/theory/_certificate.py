@@ -49,7 +49,7 @@ class Certificate:
     - `norm_squared`: $‖f(·, θ)‖^2 = 2R$ at $t = 0$; `norm_path` the same along depth; `drift` its largest
       relative change, which is the error of the integrator where `conserved`.
     - `length`: $∫ ‖f(·, θ(t))‖\\, dt$, the length of the path of maps.
-    - `kernel`: $\\sup λ_{\\max}(k(z, z))$ for each part of the state, over the region that can be reached.
+    - `kernel`: $\\sup λ_{\\max}(k(z, z))$ for each part of the state, over the region within reach.
     - `smallest_singular_value`: of the Jacobian of the flow, at the samples where it was computed.
     - `inverse_error`: the largest error of flowing to the end and back.
     - `integrator_error`: the largest difference between the net's own integrator and a fine one. The
@@ -160,10 +160,10 @@ def certify(
     """What the theory guarantees of a model, beside what it does on data.
 
     The field must be linear in θ with a quadratic penalty. Its norm in the RKHS with the kernel
-    $k(z, z) = L_z M^{-1} L_z^⊤$ is then $\\sqrt{2R}$, which the particles conserve. From this number alone, or
-    from the weights along depth, follow bounds of where states can go and of how much the flow and its
-    inverse can stretch distances. They hold for all initial states in the smallest box that holds
-    those of the data, not at the samples alone.
+    $k(z, z) = L_z M^{-1} L_z^⊤$ is then $\\sqrt{2R}$, which the particles conserve. From this number
+    alone, or from the weights along depth, follow bounds of where states can go and of how much the
+    flow and its inverse can stretch distances. They hold not at the samples alone but for all initial
+    states in the smallest box that holds those of the data, with norms no larger than theirs.
 
     !!! example
 
@@ -183,12 +183,12 @@ def certify(
     - `net`: the model, with any control but a baked one.
     - `x`: inputs, as the net takes them.
     - `radius`: certify all initial states with norms up to this one, instead of the box of the data.
-    - `activations`: [`shootax.theory.ActivationBounds`][] of an activation that the library does not know,
-        or a mapping from functions to these.
+    - `activations`: [`shootax.theory.ActivationBounds`][] of an activation that the library does not
+        know, or a mapping from functions to these.
     - `steps`: of the fine grid on which the weights and the data are followed.
     - `jacobians`: at how many samples the Jacobian of the flow is computed.
     """
-    start = _initial_states(net, x)
+    start = initial_states(net, x)
     flat = np.asarray(start).reshape(len(start), -1)
     bounds = field_bounds(net, start.shape[1:], activations)
     domain = _domain(flat, bounds, radius)
@@ -224,7 +224,8 @@ def certify(
     )
 
 
-def _initial_states(net: Any, x: Any) -> Any:
+def initial_states(net: Any, x: Any) -> Any:
+    """The states that the data start from, or a message about what the theory needs."""
     if not isinstance(net, sx.Net):
         raise ValueError(
             f"certify takes a single Net, got {type(net).__name__}. Certify the nets inside it one by "

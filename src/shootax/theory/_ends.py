@@ -11,10 +11,10 @@ from shootax import nn
 from shootax.theory._measure import Measured
 
 
-def lipschitz_of_ends(net: sx.Net) -> float | None:
-    """$\\operatorname{Lip}(\\text{lift}) · \\operatorname{Lip}(\\text{readout})$ where both are affine."""
-    lift, readout = _lift(net.lift), _readout(net.readout)
-    return None if lift is None or readout is None else lift * readout
+def lipschitz_of_ends(net: sx.Net, *, lift: bool = True) -> float | None:
+    """The product of the Lipschitz constants of lift and readout, where both are affine."""
+    before, after = _lift(net.lift) if lift else 1.0, _readout(net.readout)
+    return None if before is None or after is None else before * after
 
 
 def _lift(lift: Any) -> float | None:

@@ -5,10 +5,11 @@ With $v = θ_2 x + b_2$ the flow $\\dot x = θ_1 σ(θ_2 x + b_2) + b_1$ becomes
 $$\\dot x = θ_1 σ(v) + b_1, \\qquad
 \\dot v = \\dot θ_2 x + \\dot b_2 + θ_2 \\dot x = \\dot θ_2 x + (\\dot b_2 + θ_2 b_1) + θ_2 θ_1 σ(v),$$
 
-with $v(0) = θ_2(0) x + b_2(0)$. The paper's proof prints $θ_2 θ_1 (σ(v) + b_1)$ and $v(0) = θ_2(0) x$:
-the bracket should close before $b_1$'s factor $θ_1$, and the start needs its bias.
+with $v(0) = θ_2(0) x + b_2(0)$. The proof in the paper prints $θ_2 θ_1 (σ(v) + b_1)$ where it should be
+$θ_2 (θ_1 σ(v) + b_1)$, and $v(0) = θ_2(0) x$ without the bias.
 """
 
+import itertools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -20,22 +21,12 @@ from jaxtyping import Array, Float
 
 import shootax as sx
 from shootax.extend import AbstractBlockField, PathSystem, Quadrature, TimePoint
-from shootax.nn import AbstractLift
+from shootax.nn import AffineLift
 
 Weights = dict[str, Array]
 HiddenLayerPath = Callable[[Any], Weights]
 
 NAMES = ("theta1", "theta2", "b1", "b2")
-
-
-class AffineStart(AbstractLift):
-    """$z(0) = (x, W x + c)$ with given $W$ and $c$."""
-
-    weight: Float[Array, "hidden dim"]
-    bias: Float[Array, " hidden"]
-
-    def __call__(self, x: Float[Array, " dim"]) -> Float[Array, " state"]:
-        return jnp.concatenate([x, self.weight @ x + self.bias])
 
 
 class UpDownPath(eqx.Module):
@@ -79,9 +70,12 @@ def _padded(theta: Weights, hidden: int) -> Weights:
     }
 
 
-def _start(weight: Array, bias: Array, hidden: int) -> AffineStart:
-    extra = hidden - bias.shape[0]
-    return AffineStart(jnp.pad(weight, ((0, extra), (0, 0))), jnp.pad(bias, (0, extra)))
+def start(weight: Array, bias: Array, hidden: int) -> AffineLift:
+    """The lift $v(0) = W x + c$, with as many entries as the hidden state."""
+    extra, dim = hidden - bias.shape[0], weight.shape[1]
+    padded = jnp.pad(weight, ((0, extra), (0, 0))), jnp.pad(bias, (0, extra))
+    lift = AffineLift(dim, hidden, key=jax.random.key(0))
+    return eqx.tree_at(lambda lift: (lift.weight, lift.bias), lift, padded)
 
 
 def updown_from_hidden_layer(
@@ -112,8 +106,8 @@ def updown_from_hidden_layer(
 
     **Arguments:**
 
-    - `path`: maps a time to the weights `theta1` $(d, h)$, `theta2` $(h, d)$, `b1` $(d)$ and `b2` $(h)$ of
-        $θ_1 σ(θ_2 x + b_2) + b_1$, in JAX. `theta2` and `b2` must be continuously differentiable; for
+    - `path`: maps a time to the weights `theta1` $(d, h)$, `theta2` $(h, d)$, `b1` $(d)$ and `b2` $(h)$
+        of $θ_1 σ(θ_2 x + b_2) + b_1$, in JAX. `theta2` and `b2` must be continuously differentiable; for
         weights that jump use [`shootax.theory.updown_from_pieces`][].
     - `activation`: σ, as in [`shootax.UpDown`][].
     - `T`: the final time.
@@ -123,7 +117,7 @@ def updown_from_hidden_layer(
     field = sx.UpDown(dim, -(-width // dim), activation=activation)
     control = sx.FunctionControl(field, UpDownPath(path, field.hidden), T=T)
     first = path(jnp.asarray(0.0))
-    lift = _start(first["theta2"], first["b2"], field.hidden)
+    lift = start(first["theta2"], first["b2"], field.hidden)
     return sx.Net(field, control, lift=lift, integrator=integrator, key=jax.random.key(0))
 
 
@@ -227,9 +221,7 @@ def updown_from_pieces(
     - `activation`, `T`, `integrator`: as there.
     """
     times = (0.0, *map(float, jumps), float(T))
-    if len(jumps) != len(pieces) - 1 or not all(
-        a < b for a, b in zip(times, times[1:], strict=False)
-    ):
+    if len(jumps) != len(pieces) - 1 or not all(a < b for a, b in itertools.pairwise(times)):
         raise ValueError(
             f"{len(pieces)} pieces need {len(pieces) - 1} jumps, increasing and inside (0, {T:g}); got "
             f"{list(jumps)}."
@@ -244,10 +236,10 @@ def updown_from_pieces(
     field = sx.UpDown(dim, -(-width * len(pieces) // dim), activation=activation)
     path = PiecePath(field, tuple(pieces), times)
     penalty = sx.Quadratic(theta3=10.0)
-    starts = [piece(jnp.asarray(t)) for piece, t in zip(pieces, times, strict=False)]
-    lift = _start(
-        jnp.concatenate([start["theta2"] for start in starts]),
-        jnp.concatenate([start["b2"] for start in starts]),
+    firsts = [piece(jnp.asarray(t)) for piece, t in zip(pieces, times, strict=False)]
+    lift = start(
+        jnp.concatenate([first["theta2"] for first in firsts]),
+        jnp.concatenate([first["b2"] for first in firsts]),
         field.hidden,
     )
     control = PieceControl(path, penalty, float(T))

@@ -41,6 +41,12 @@ class FieldBounds(abc.ABC):
     steepness: float
     """The number $c$ with $\\operatorname{Lip}(f) ≤ ‖f‖ \\sqrt c$."""
 
+    channels: dict[str, int]
+    """The number of velocities of each part that have weights of their own."""
+
+    row_weights: dict[str, float]
+    """The number of weights that act on one of them."""
+
     growths: tuple[Growth, ...]
     """Bounds of the kernel on the diagonal, all valid."""
 
@@ -77,6 +83,11 @@ class BlockBounds(FieldBounds):
                 slopes[at] += term.gain * term.activation.lipschitz**2 / term.strength
         self.steepness = float(slopes.max())
         self.growths = tuple(table.growths())
+        self.channels = table.channels
+        self.row_weights = {
+            part: float(sum(term.row for term in table.terms if term.target == part))
+            for part in table.parts
+        }
 
     def rates(self, theta: PyTree[Array], norm: np.ndarray) -> Rates:
         table, steps, count = self.table, len(norm), len(self.parts)
@@ -140,6 +151,7 @@ class KernelBounds(FieldBounds):
         self.weights = math.inf
         self.steepness = self.constants.steepness
         self.growths = (Growth(self.constants.diagonal, 0.0),)
+        self.channels, self.row_weights = {"x": field.dim}, {"x": math.inf}
 
     def rates(self, theta: PyTree[Array], norm: np.ndarray) -> Rates:
         speed = norm * math.sqrt(self.constants.diagonal)

@@ -25,7 +25,8 @@ class Term:
     """One entry of θ, acting on $σ$ of the part `source`, or a bias if there is none.
 
     As an operator on states it has norm at most $\\sqrt{\\mathrm{gain}}\\,\\|θ_k\\|_F$, where `gain` is 1
-    for a matrix, the size of the window for a convolution and the number of places for its bias.
+    for a matrix, the size of the window for a convolution and the number of places for its bias. `row`
+    is the number of weights that act on one velocity.
     """
 
     name: str
@@ -37,6 +38,7 @@ class Term:
     gain: float
     source_size: int
     space: int
+    row: int
 
     def norms(self, theta: Array, steep: np.ndarray | None = None) -> np.ndarray:
         """Bounds of the operator norm, `(steps, 3)`; `steep` scales the entries of the source."""
@@ -58,6 +60,7 @@ class BlockTable:
     """All terms of a field, and where its parts stand in the state as one vector."""
 
     parts: dict[str, slice]
+    channels: dict[str, int]
     terms: tuple[Term, ...]
     weights: int
 
@@ -115,13 +118,14 @@ def block_table(
                 gain=float(places if bias else window),
                 source_size=1 if bias else layout.parts[feature.part] * places,
                 space=space,
+                row=1 if bias else layout.parts[feature.part] * window,
             )
         )
     parts = {
         name: slice(rows.start * places, rows.stop * places) for name, rows in layout.rows().items()
     }
     weights = sum(leaf.size for leaf in jax.tree.leaves(field.theta))
-    return BlockTable(parts, tuple(terms), weights)
+    return BlockTable(parts, dict(layout.parts), tuple(terms), weights)
 
 
 NOTHING = ActivationBounds(0.0)
