@@ -1,30 +1,30 @@
-"""The Rademacher complexity of flows with bounded norm (ThRademacher and its corollary).
+r"""The Rademacher complexity of flows with bounded norm (ThRademacher and its corollary).
 
 The class: all flows of fields with $‖f(t, ·)‖ ≤ B$ at every depth, from initial states that are fixed
-functions of the data. Its complexity is $\\frac1n E \\sup Σ_i ε_i z_k(T; x_i)$ over random signs.
+functions of the data. Its complexity is $\frac1n E \sup Σ_i ε_i z_k(T; x_i)$ over random signs.
 
-**The paper's proof** writes $z(T) = z(0) + ∫ f(z(t), θ(t))\\, dt$ and bounds the integrand by the
-complexity of the space of fields, $B \\sqrt{κ/n}$. That number belongs to *fixed* points, whereas the
+**The paper's proof** writes $z(T) = z(0) + ∫ f(z(t), θ(t))\, dt$ and bounds the integrand by the
+complexity of the space of fields, $B \sqrt{κ/n}$. That number belongs to *fixed* points, whereas the
 points $z(t; x_i)$ move with the flow over which the supremum is taken. The result is what one gets if
 they are treated as fixed; we call it `short`.
 
-**A bound without this assumption.** Let $G(t) = \\frac1n E \\sup Σ_{ij} γ_{ij} z_j(t; x_i)$ with Gaussian
-$γ$. Split the velocity at the initial state, $f(z, θ) = L_{z(0)} θ + (L_z - L_{z(0)}) θ$. The first term is
-linear in θ at fixed points and contributes $B \\sqrt{\\overline{\\operatorname{tr} k(z(0), z(0))}/n}$. For the
-second,
+**A bound without this assumption.** Let $G(t) = \frac1n E \sup Σ_{ij} γ_{ij} z_j(t; x_i)$ with
+Gaussian $γ$. Split the velocity at the initial state, $f(z, θ) = L_{z(0)} θ + (L_z - L_{z(0)}) θ$. The
+first term is linear in θ at fixed points; with $k_0$ the mean of $\operatorname{tr} k(z(0), z(0))$ over
+the data it contributes $B \sqrt{k_0/n}$. For the second,
 
-$$|(L_z - L_{z(0)})θ - (L_{z'} - L_{z(0)})θ'| ≤ L |z - z'| + \\sqrt c\\, D(t)\\, |θ - θ'|_M,$$
+$$|(L_z - L_{z(0)})θ - (L_{z'} - L_{z(0)})θ'| ≤ L |z - z'| + \sqrt c\, D(t)\, |θ - θ'|_M,$$
 
-where $L = B\\sqrt c$ bounds the Lipschitz constant of the fields, and $D(t)$ how far a state can have
+where $L = B\sqrt c$ bounds the Lipschitz constant of the fields, and $D(t)$ how far a state can have
 moved. By the comparison theorem of Sudakov and Fernique, with $(a + b)^2 ≤ (1+τ)a^2 + (1+1/τ)b^2$, its
 supremum is at most that of the process with these increments, so that with $P$ weights
 
-$$G(t) ≤ ∫_0^t \\sqrt{1+τ}\\, L\\, G(s) + \\frac{B}{\\sqrt n} \\Big(\\sqrt{\\overline{\\operatorname{tr} k}} +
-\\sqrt{(1 + 1/τ)\\, c P}\\, D(s)\\Big) ds,$$
+$$G(t) ≤ ∫_0^t \sqrt{1+τ}\, L\, G(s) + \frac{B}{\sqrt n} \Big(\sqrt{k_0} +
+\sqrt{(1 + 1/τ)\, c P}\, D(s)\Big) ds,$$
 
-and Grönwall's lemma gives $G(T)$. Signs instead of Gaussians cost a factor $\\sqrt{π/2}$. The rate
-$1/\\sqrt n$ remains; to first order in $B$ it is the paper's bound, and beyond it pays with $e^{LT}$ and the
-number of weights. The same argument without the split is used where it is better.
+and Grönwall's lemma gives $G(T)$. Signs instead of Gaussians cost a factor $\sqrt{π/2}$. The rate
+$1/\sqrt n$ remains. To first order in $B$ this is the paper's bound times that factor; beyond, it pays
+with $e^{LT}$ and the number of weights.
 """
 
 import dataclasses
@@ -76,8 +76,8 @@ class RademacherBounds:
 def rademacher(net: sx.Net, x: Any, *, activations: Activations = None) -> RademacherBounds:
     """The Rademacher complexity of the flows whose fields have the norm of this model, on these data.
 
-    `shootax.theory.rademacher.__module__` explains both bounds; in short: `short` is the paper's, and
-    rests on an assumption that its proof does not justify; `rigorous` does without it.
+    `short` is the paper's bound, which treats the points that move with the flow as fixed; `rigorous`
+    does without this assumption. `docs/theory.md` explains both.
 
     !!! example
 
@@ -140,8 +140,8 @@ def rademacher_for(
         radius=radius,
         kernel=kernel,
         short=T * norm * math.sqrt(kernel / n),
-        rigorous=math.sqrt(math.pi / 2) * one,
-        vector=vector,
+        rigorous=float(math.sqrt(math.pi / 2) * one),
+        vector=float(vector),
     )
 
 
