@@ -13,6 +13,7 @@ import shootax as sx
 from shootax import theory
 from shootax.theory._bounds import Growth
 from shootax.theory._structure import field_bounds
+from test_documentation import blocks, promised
 
 STEPS = 50
 
@@ -212,3 +213,15 @@ def test_a_certificate_as_plain_values():
     assert [row["quantity"] for row in values["rows"]] == [row.quantity for row in found.rows]
     with pytest.raises(KeyError, match="there are: kernel"):
         found["nothing"]
+
+
+def examples():
+    for name, thing in vars(theory).items():
+        for code in blocks(getattr(thing, "__doc__", None) or ""):
+            yield pytest.param(code, id=name)
+
+
+@pytest.mark.parametrize("code", examples())
+def test_examples_print_what_they_say(code, capsys):
+    exec(compile(code, "example", "exec"), {})
+    assert capsys.readouterr().out.split("\n")[:-1] == list(promised(code))

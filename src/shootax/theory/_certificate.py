@@ -90,7 +90,7 @@ class Certificate:
         """Whether the flow of the whole state was seen to be invertible: flowing back returns to the
         start, and no singular value of its Jacobian is below the guaranteed one."""
         least = 1 / self["Lipschitz constant of the inverse"].bound
-        back = self.inverse_error <= 1e3 * self.tolerance * (1 + self["radius"].measured)
+        back = self.inverse_error <= 1e-3 * (1 + self["radius"].measured)
         return back and self.smallest_singular_value >= least * (1 - self.tolerance)
 
     def table(self) -> str:

@@ -51,6 +51,10 @@ def norm_at_start(net: sx.Net) -> float | None:
     return None
 
 
+def _resolution() -> float:
+    return float(jnp.finfo(jnp.result_type(float)).eps)
+
+
 @eqx.filter_jit
 def _penalties(penalty: Any, thetas: PyTree[Array]) -> Array:
     return jax.vmap(penalty)(thetas)
@@ -68,7 +72,7 @@ def weight_path(net: sx.Net, steps: int) -> WeightPath:
         steps = control.blocks * math.ceil(steps / control.blocks)
     T, first = float(control.T), np.arange(steps)
     # Grid points are exact for particles; elsewhere θ may jump there, and each step has its own side.
-    inset = 0.0 if isinstance(control, sx.Particles) else 1e-6
+    inset = 0.0 if isinstance(control, sx.Particles) else _resolution() ** 0.5
     places = np.stack([first + inset, first + 0.5, first + 1 - inset], axis=1) / steps * T
     times, where = np.unique(places, return_inverse=True)
     where = np.asarray(where).reshape(steps, 3)

@@ -115,7 +115,7 @@ def rademacher_for(
     visible, n = next(iter(bounds.parts)), len(start)
     first = float(np.linalg.norm(Domain.of(start, bounds.parts).radii))
     radius = reached(bounds.growths, first, norm * T)
-    kernel = largest_kernel(bounds.growths, radius)
+    kernel = largest_kernel(bounds.visible_growths, radius)
     at_start = bounds.kernel_at(start)
     channels = np.array([bounds.channels[part] for part in bounds.parts], float)
     rows = np.array([bounds.row_weights[part] for part in bounds.parts])

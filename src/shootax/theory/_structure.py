@@ -50,6 +50,9 @@ class FieldBounds(abc.ABC):
     growths: tuple[Growth, ...]
     """Bounds of the kernel on the diagonal, all valid."""
 
+    visible_growths: tuple[Growth, ...]
+    """The same for the first part of the state alone, the one that is read out."""
+
     @abc.abstractmethod
     def rates(self, theta: PyTree[Array], norm: np.ndarray) -> Rates:
         """Constants along a path `(steps, 3, ...)` of weights with norms `norm` `(steps,)`."""
@@ -83,6 +86,7 @@ class BlockBounds(FieldBounds):
                 slopes[at] += term.gain * term.activation.lipschitz**2 / term.strength
         self.steepness = float(slopes.max())
         self.growths = tuple(table.growths())
+        self.visible_growths = tuple(table.growths(next(iter(table.parts))))
         self.channels = table.channels
         self.row_weights = {
             part: float(sum(term.row for term in table.terms if term.target == part))
@@ -150,7 +154,7 @@ class KernelBounds(FieldBounds):
         self.parts = {"x": slice(0, field.dim)}
         self.weights = math.inf
         self.steepness = self.constants.steepness
-        self.growths = (Growth(self.constants.diagonal, 0.0),)
+        self.growths = self.visible_growths = (Growth(self.constants.diagonal, 0.0),)
         self.channels, self.row_weights = {"x": field.dim}, {"x": math.inf}
 
     def rates(self, theta: PyTree[Array], norm: np.ndarray) -> Rates:

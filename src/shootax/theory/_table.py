@@ -67,12 +67,16 @@ class BlockTable:
     def index(self, part: str) -> int:
         return list(self.parts).index(part)
 
-    def growths(self) -> Iterator[Growth]:
-        """Bounds $c_0 + c_1|z|^2$ of the kernel: with σ bounded or not, for every split."""
+    def growths(self, part: str | None = None) -> Iterator[Growth]:
+        """Bounds $c_0 + c_1|z|^2$ of the kernel, or of that of one part: with σ bounded or not, for
+        every split."""
+        rows = slice(None) if part is None else slice(self.index(part), self.index(part) + 1)
         for bounded, split in itertools.product((False, True), SPLITS):
-            yield self._growth(bounded, split)
+            constant, square = self._growth(bounded, split)
+            yield Growth(float(constant[rows].max()), float(square[rows].max()))
 
-    def _growth(self, bounded: bool, split: float) -> Growth:
+    def _growth(self, bounded: bool, split: float) -> tuple[np.ndarray, np.ndarray]:
+        """For each part $a$: $c_a$, and the factors of $|z_b|^2$."""
         constant = np.zeros(len(self.parts))
         square = np.zeros((len(self.parts),) * 2)
         for term in self.terms:
@@ -87,7 +91,7 @@ class BlockTable:
             first, second = (1 + split, 1 + 1 / split) if sigma.offset and sigma.slope else (1, 1)
             constant[a] += factor * first * term.source_size * sigma.offset**2
             square[a, b] += factor * second * sigma.slope**2
-        return Growth(float(constant.max()), float(square.max()))
+        return constant, square
 
 
 def block_table(
