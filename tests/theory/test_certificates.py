@@ -163,6 +163,19 @@ def test_a_ball_instead_of_the_data():
         theory.certify(net, x, radius=np.inf)
 
 
+def test_no_momenta_no_motion():
+    """Bounds of a model that does nothing, in a space where the norm gives no Lipschitz constant."""
+    field = FIELDS["kernels"]()
+    net = random_net(field, 0)
+    still = eqx.tree_at(lambda n: n.control.ensemble.p, net, replace_fn=jnp.zeros_like)
+    found = check(still, [[1, 2], [3, 4]])  # whole numbers in lists will do
+    assert found["displacement"].bound == 0
+    assert found["Lipschitz constant of the flow"].bound == 1
+    moving = check(net, [[1, 2], [3, 4]])["Lipschitz constant of the flow"]
+    assert moving.energy == np.inf
+    assert np.isfinite(moving.path)
+
+
 def swish(x):
     return x * jax.nn.sigmoid(x)
 
@@ -221,7 +234,7 @@ def examples():
             yield pytest.param(code, id=name)
 
 
-@pytest.mark.parametrize("code", examples())
+@pytest.mark.parametrize("code", list(examples()))
 def test_examples_print_what_they_say(code, capsys):
     exec(compile(code, "example", "exec"), {})
     assert capsys.readouterr().out.split("\n")[:-1] == list(promised(code))

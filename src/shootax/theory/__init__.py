@@ -7,7 +7,7 @@ from shootax.theory._ascent import RademacherEstimate as RademacherEstimate
 from shootax.theory._ascent import rademacher_estimate as rademacher_estimate
 from shootax.theory._certificate import Certificate as Certificate
 from shootax.theory._certificate import Row as Row
-from shootax.theory._certificate import certify as certify
+from shootax.theory._certify import certify as certify
 from shootax.theory._hidden_layer import updown_from_hidden_layer as updown_from_hidden_layer
 from shootax.theory._hidden_layer import updown_from_pieces as updown_from_pieces
 from shootax.theory._rademacher import GeneralisationBound as GeneralisationBound

@@ -79,7 +79,7 @@ def _softplus(low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, np.ndarray
     return np.logaddexp(0.0, high), expit(high)
 
 
-def _gelu_slope(s: np.ndarray) -> np.ndarray:
+def _gelu_slope(s: Any) -> Any:
     """The derivative $Φ(s) + s φ(s)$."""
     return 0.5 * (1 + erf(s / math.sqrt(2))) + s * np.exp(-(s**2) / 2) / math.sqrt(2 * math.pi)
 
@@ -97,7 +97,7 @@ def _gelu(low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     steepest = np.maximum(np.abs(_gelu_slope(low)), np.abs(_gelu_slope(high)))
     for extreme in (-math.sqrt(2), math.sqrt(2)):
         inside = (low < extreme) & (extreme < high)
-        peak = abs(float(_gelu_slope(np.float64(extreme))))
+        peak = abs(float(_gelu_slope(extreme)))
         steepest = np.where(inside, np.maximum(steepest, peak), steepest)
     return sup, steepest
 
@@ -112,9 +112,7 @@ NAMED: dict[str, ActivationBounds] = {
     "tanh": ActivationBounds(1.0, sup=1.0, on_interval=_tanh),
     "sigmoid": ActivationBounds(0.25, offset=0.5, sup=1.0, on_interval=_sigmoid),
     "softplus": ActivationBounds(1.0, offset=math.log(2), on_interval=_softplus),
-    "gelu": ActivationBounds(
-        float(_gelu_slope(np.float64(math.sqrt(2)))), growth=1.0, on_interval=_gelu
-    ),
+    "gelu": ActivationBounds(float(_gelu_slope(math.sqrt(2))), growth=1.0, on_interval=_gelu),
 }
 
 

@@ -201,7 +201,7 @@ def _gap(
 ) -> float:
     """The largest distance between both fields in a slice."""
     ours = _hidden(layer, x, sigma) @ layer["theta1"].T + layer["b1"]
-    times = np.linspace(*slice_, 5)
+    times = np.linspace(slice_[0], slice_[1], 5)
     return max(
         float(np.linalg.norm(_velocities(velocity, t, x) - ours, axis=1).max()) for t in times
     )

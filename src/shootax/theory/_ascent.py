@@ -12,7 +12,7 @@ from jaxtyping import Array, PRNGKeyArray, PyTree
 
 import shootax as sx
 from shootax import _checks as checks
-from shootax.theory._certificate import initial_states
+from shootax.theory._certify import initial_states
 from shootax.theory._model import is_conserved
 
 

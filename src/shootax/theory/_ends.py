@@ -39,7 +39,7 @@ def slopes_of_net(net: sx.Net, x: Any, seen: Measured) -> np.ndarray:
     """The largest singular value of the Jacobian of the whole network, at each point."""
     assert seen.jacobians is not None
     points = len(seen.jacobians)
-    inputs = jnp.asarray(x)[:points]
+    inputs = jnp.asarray(np.asarray(x)[:points], jnp.result_type(float))
     shape = jax.eval_shape(net.lift, inputs[0]).shape
     ends = jnp.asarray(seen.states[-1][:points]).reshape(points, *shape)
     before = np.asarray(jax.vmap(jax.jacfwd(net.lift))(inputs)).reshape(points, -1, inputs[0].size)

@@ -242,7 +242,7 @@ def updown_from_pieces(
         jnp.concatenate([first["b2"] for first in firsts]),
         field.hidden,
     )
-    control = PieceControl(path, penalty, float(T))
+    control = PieceControl(path=path, penalty=penalty, T=float(T))
     return sx.Net(field, control, lift=lift, integrator=integrator, key=jax.random.key(0))
 
 

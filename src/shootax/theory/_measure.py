@@ -91,7 +91,9 @@ def _tangent(
 ) -> Array:
     """The Jacobian of the flow at the end: $\\dot J = Df(z, θ) J$, $J(0) = 1$."""
 
-    def velocity(z: Array, J: Array, theta: PyTree) -> tuple[Array, Array]:
+    def velocity(y: tuple, theta: PyTree) -> tuple[Array, Array]:
+        z, J = y
+
         def one(z: Array) -> Array:
             return jnp.ravel(field(z.reshape(shape), theta))
 
@@ -102,10 +104,10 @@ def _tangent(
 
     def step(y: tuple, thetas: PyTree) -> tuple[tuple, None]:
         first, middle, last = (jax.tree.map(lambda leaf: leaf[i], thetas) for i in range(3))  # noqa: B023
-        k1 = velocity(*y, first)
-        k2 = velocity(*add(y, k1, h / 2), middle)
-        k3 = velocity(*add(y, k2, h / 2), middle)
-        k4 = velocity(*add(y, k3, h), last)
+        k1 = velocity(y, first)
+        k2 = velocity(add(y, k1, h / 2), middle)
+        k3 = velocity(add(y, k2, h / 2), middle)
+        k4 = velocity(add(y, k3, h), last)
         total = jax.tree.map(lambda a, b, c, d: a + 2 * b + 2 * c + d, k1, k2, k3, k4)
         return add(y, total, h / 6), None
 

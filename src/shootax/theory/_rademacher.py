@@ -37,7 +37,7 @@ import shootax as sx
 from shootax import _checks as checks
 from shootax.theory._activations import Activations
 from shootax.theory._bounds import largest_kernel, reached
-from shootax.theory._certificate import initial_states
+from shootax.theory._certify import initial_states
 from shootax.theory._ends import lipschitz_of_ends
 from shootax.theory._model import is_conserved, norm_at_start, weight_path
 from shootax.theory._path import Domain

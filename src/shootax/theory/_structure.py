@@ -163,7 +163,8 @@ class KernelBounds(FieldBounds):
 
     def lipschitz(self, theta, norm, low, high) -> np.ndarray:
         momenta = np.linalg.norm(np.asarray(theta["p"]), axis=-1).sum(axis=-1).max(axis=1)
-        return np.minimum(momenta * self.constants.slope, norm * math.sqrt(self.steepness))
+        by_norm = np.where(norm > 0, norm, 1.0) * math.sqrt(self.steepness)
+        return np.where(norm > 0, np.minimum(momenta * self.constants.slope, by_norm), 0.0)
 
     def kernel_on(self, low: np.ndarray, high: np.ndarray) -> np.ndarray:
         return np.full((len(low), 1), self.constants.diagonal)

@@ -111,6 +111,7 @@ def block_table(
     for block in layout.blocks:
         feature = features[block.feature]
         bias = feature.part is None
+        channels = 1 if feature.part is None else layout.parts[feature.part]
         terms.append(
             Term(
                 name=block.name,
@@ -120,9 +121,9 @@ def block_table(
                 activation=NOTHING if bias else activation_bounds(feature.function, activations),
                 strength=smallest_strength(penalty, block.name),
                 gain=float(places if bias else window),
-                source_size=1 if bias else layout.parts[feature.part] * places,
+                source_size=1 if bias else channels * places,
                 space=space,
-                row=1 if bias else layout.parts[feature.part] * window,
+                row=1 if bias else channels * window,
             )
         )
     parts = {
