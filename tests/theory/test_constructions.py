@@ -174,6 +174,27 @@ def test_errors_fall_with_every_refinement(name):
     assert bounds == sorted(bounds, reverse=True)
 
 
+def test_what_was_built_is_a_model_like_any_other(tmp_path, x):
+    found = theory.approximate_flow(vortex, x, slices=2, width=6)
+    sx.save(tmp_path / "net.safetensors", found.net)
+    again = sx.load(tmp_path / "net.safetensors")
+    np.testing.assert_array_equal(again(x), found.net(x))
+    np.testing.assert_allclose(sx.bake(found.net)(x), found.net(x), atol=1e-12)
+    assert theory.certify(found.net, x, steps=20, jacobians=2).holds
+
+
+def test_constructions_have_certificates(x):
+    nets = (
+        theory.updown_from_hidden_layer(smooth()),
+        theory.updown_from_pieces([smooth(1), smooth(2)], [0.5], integrator=sx.RK4(steps=200)),
+    )
+    for net in nets:
+        found = theory.certify(net, x, steps=100, jacobians=2)
+        assert found.holds
+        assert not found.conserved
+        assert found.integrator_error < 1e-4
+
+
 def test_a_flow_that_leaves_the_box_has_no_bound():
     """A push that a coarse fit overdoes: without a margin the net leaves the box."""
     found = theory.approximate_flow(vortex, np.ones((1, 2)), slices=1, width=2, margin=0.0)

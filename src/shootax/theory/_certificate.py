@@ -40,7 +40,9 @@ class Certificate:
       relative change, which is the error of the integrator where `conserved`.
     - `length`: $∫ ‖f(·, θ(t))‖\\, dt$, the length of the path of maps.
     - `kernel`: $\\sup λ_{\\max}(k(z, z))$ for each part of the state, over the region within reach.
-    - `smallest_singular_value`: of the Jacobian of the flow, at the samples where it was computed.
+    - `singular_values`: of the Jacobian of the flow, `(points, state)`, at the samples where it was
+      computed, and `smallest_singular_value` the smallest of them. Beyond 600 scalars in a state there is
+      no Jacobian, and the smallest slope between two samples takes its place.
     - `inverse_error`: the largest error of flowing to the end and back.
     - `integrator_error`: the largest difference between the net's own integrator and a fine one. The
       bounds are those of the flow in continuous depth.
@@ -56,6 +58,7 @@ class Certificate:
     drift: float
     length: float
     kernel: dict[str, float]
+    singular_values: np.ndarray | None
     smallest_singular_value: float
     inverse_error: float
     integrator_error: float
@@ -121,6 +124,8 @@ class Certificate:
             {**dataclasses.asdict(row), "bound": row.bound, "ratio": row.ratio} for row in self.rows
         ]
         out["norm_path"] = self.norm_path.tolist()
+        if self.singular_values is not None:
+            out["singular_values"] = self.singular_values.tolist()
         out["holds"], out["is_homeomorphism"] = self.holds, self.is_homeomorphism
         return _plain(out)
 

@@ -86,6 +86,7 @@ def certify(
         drift=float(change),
         length=length,
         kernel={name: float(k) for name, k in zip(bounds.parts, kernel, strict=True)},
+        singular_values=stretch,
         smallest_singular_value=smallest,
         inverse_error=seen.inverse_error,
         integrator_error=float(np.abs(own - seen.states[-1]).max()),
