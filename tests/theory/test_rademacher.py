@@ -54,6 +54,18 @@ def test_the_estimate_from_below_is_below(name):
         assert found.value < bounds.short
 
 
+def test_what_is_read_out_counts():
+    """The hidden state adds to the complexity of a net whose output is the whole state."""
+    field = FIELDS["updown-softplus"]()
+    net, x = random_net(field, 0), inputs(field)
+    whole = eqx.tree_at(lambda n: n.readout, net, sx.nn.IdentityReadout())
+    part, everything = theory.rademacher(net, x), theory.rademacher(whole, x)
+    assert part.vector < everything.vector
+    assert part.kernel <= everything.kernel
+    sparse = FIELDS["sparse"]()  # two groups, both visible
+    assert np.isfinite(theory.rademacher(random_net(sparse, 0), inputs(sparse)).vector)
+
+
 def test_no_norm_no_complexity():
     field = FIELDS["affine-gelu"]()
     net = random_net(field, 0)

@@ -35,6 +35,8 @@ import numpy as np
 
 import shootax as sx
 from shootax import _checks as checks
+from shootax import nn
+from shootax.extend import AbstractBlockField
 from shootax.theory._activations import Activations
 from shootax.theory._bounds import largest_kernel, reached
 from shootax.theory._certify import initial_states
@@ -59,8 +61,8 @@ class RademacherBounds:
       worked out. It assumes that the points at which fields are evaluated do not depend on the flow.
       (The paper has twice this, for a definition of the complexity that is twice ours.)
     - `rigorous`: for a component, without this assumption.
-    - `vector`: the Gaussian complexity $\\frac1n E \\sup Σ_{ij} γ_{ij} x_j(T; x_i)$ of the visible part,
-      which loss functions of several outputs need.
+    - `vector`: the Gaussian complexity $\\frac1n E \\sup Σ_{ij} γ_{ij} x_j(T; x_i)$ of all that is read
+      out, which loss functions of several outputs need.
     """
 
     samples: int
@@ -97,7 +99,15 @@ def rademacher(net: sx.Net, x: Any, *, activations: Activations = None) -> Radem
     start = initial_states(net, x)
     bounds = field_bounds(net, start.shape[1:], activations)
     flat = np.asarray(start, np.float64).reshape(len(start), -1)
-    return rademacher_for(bounds, flat, _norm(net), float(net.control.T))
+    return rademacher_for(bounds, flat, _norm(net), float(net.control.T), _read_out(net, bounds))
+
+
+def _read_out(net: sx.Net, bounds: FieldBounds) -> list[str]:
+    """The parts of the state that the output depends on: the visible ones, or all of them."""
+    shown = isinstance(net.readout, nn.VisibleReadout | nn.LinearReadout)
+    if not shown or not isinstance(net.field, AbstractBlockField):
+        return list(bounds.parts)
+    return [part for part, rows in bounds.parts.items() if rows.start < net.field.dim]
 
 
 def _norm(net: sx.Net) -> float:
@@ -109,20 +119,24 @@ def _norm(net: sx.Net) -> float:
 
 
 def rademacher_for(
-    bounds: FieldBounds, start: np.ndarray, norm: float, T: float
+    bounds: FieldBounds, start: np.ndarray, norm: float, T: float, shown: list[str]
 ) -> RademacherBounds:
-    """The same from the constants of the field, initial states `(samples, state)`, $B$ and $T$."""
-    visible, n = next(iter(bounds.parts)), len(start)
+    """The same from the constants of the field, initial states `(samples, state)`, $B$, $T$ and the
+    parts that are read out."""
+    n = len(start)
     first = float(np.linalg.norm(Domain.of(start, bounds.parts).radii))
     radius = reached(bounds.growths, first, norm * T)
-    kernel = largest_kernel(bounds.visible_growths, radius)
+    kernel = largest_kernel(bounds.growths_of(shown), radius)
     at_start = bounds.kernel_at(start)
     channels = np.array([bounds.channels[part] for part in bounds.parts], float)
     rows = np.array([bounds.row_weights[part] for part in bounds.parts])
-    place = list(bounds.parts).index(visible)
+    places = [list(bounds.parts).index(part) for part in shown]
     everything = (float((at_start @ channels).mean()), float(channels @ rows))
-    outputs = (float(at_start[:, place].mean() * channels[place]), float((channels * rows)[place]))
-    component = (float(at_start[:, place].mean()), float(rows[place]))
+    outputs = (
+        float((at_start[:, places] @ channels[places]).mean()),
+        float(channels[places] @ rows[places]),
+    )
+    component = (float(at_start[:, places].mean(axis=0).max()), float(rows[places].max()))
     grid = np.linspace(0, T, STEPS + 1)[1:]
     radii = np.array([reached(bounds.growths, first, norm * t) for t in grid])
     with np.errstate(over="ignore", invalid="ignore"):
@@ -233,7 +247,8 @@ def generalisation_bound(
     norm = _norm(net)
     power = math.ceil(math.log2(norm**2)) if norm else 0
     flat = np.asarray(start, np.float64).reshape(len(start), -1)
-    found = rademacher_for(bounds, flat, 2.0 ** (power / 2), float(net.control.T))
+    shown = _read_out(net, bounds)
+    found = rademacher_for(bounds, flat, 2.0 ** (power / 2), float(net.control.T), shown)
     share = delta / (2 * (abs(power) + 1) * (abs(power) + 2))
     return GeneralisationBound(
         complexity=2 * math.sqrt(math.pi / 2) * slope * readout * found.vector,

@@ -3,6 +3,7 @@
 import abc
 import dataclasses
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import jax
@@ -50,8 +51,9 @@ class FieldBounds(abc.ABC):
     growths: tuple[Growth, ...]
     """Bounds of the kernel on the diagonal, all valid."""
 
-    visible_growths: tuple[Growth, ...]
-    """The same for the first part of the state alone, the one that is read out."""
+    @abc.abstractmethod
+    def growths_of(self, parts: Sequence[str]) -> tuple[Growth, ...]:
+        """The same for the kernel of some parts alone."""
 
     @abc.abstractmethod
     def rates(self, theta: PyTree[Array], norm: np.ndarray) -> Rates:
@@ -85,13 +87,15 @@ class BlockBounds(FieldBounds):
                 at = table.index(term.target), table.index(term.source)
                 slopes[at] += term.gain * term.activation.lipschitz**2 / term.strength
         self.steepness = float(slopes.max())
-        self.growths = tuple(table.growths())
-        self.visible_growths = tuple(table.growths(next(iter(table.parts))))
+        self.growths = self.growths_of(list(table.parts))
         self.channels = table.channels
         self.row_weights = {
             part: float(sum(term.row for term in table.terms if term.target == part))
             for part in table.parts
         }
+
+    def growths_of(self, parts: Sequence[str]) -> tuple[Growth, ...]:
+        return tuple(self.table.growths(parts))
 
     def rates(self, theta: PyTree[Array], norm: np.ndarray) -> Rates:
         table, steps, count = self.table, len(norm), len(self.parts)
@@ -154,8 +158,11 @@ class KernelBounds(FieldBounds):
         self.parts = {"x": slice(0, field.dim)}
         self.weights = math.inf
         self.steepness = self.constants.steepness
-        self.growths = self.visible_growths = (Growth(self.constants.diagonal, 0.0),)
+        self.growths = (Growth(self.constants.diagonal, 0.0),)
         self.channels, self.row_weights = {"x": field.dim}, {"x": math.inf}
+
+    def growths_of(self, parts: Sequence[str]) -> tuple[Growth, ...]:
+        return self.growths
 
     def rates(self, theta: PyTree[Array], norm: np.ndarray) -> Rates:
         speed = norm * math.sqrt(self.constants.diagonal)

@@ -3,7 +3,7 @@
 import dataclasses
 import itertools
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import jax
@@ -67,10 +67,9 @@ class BlockTable:
     def index(self, part: str) -> int:
         return list(self.parts).index(part)
 
-    def growths(self, part: str | None = None) -> Iterator[Growth]:
-        """Bounds $c_0 + c_1|z|^2$ of the kernel, or of that of one part: with σ bounded or not, for
-        every split."""
-        rows = slice(None) if part is None else slice(self.index(part), self.index(part) + 1)
+    def growths(self, parts: Sequence[str]) -> Iterator[Growth]:
+        """Bounds $c_0 + c_1|z|^2$ of the kernel of some parts: with σ bounded or not, for every split."""
+        rows = [self.index(part) for part in parts]
         for bounded, split in itertools.product((False, True), SPLITS):
             constant, square = self._growth(bounded, split)
             yield Growth(float(constant[rows].max()), float(square[rows].max()))
