@@ -73,7 +73,7 @@ def certify(
     )
     rows = [*_rows(bounds, domain, around, seen, length, path)]
     rows += _network_row(net, x, rows, seen)
-    kernel = bounds.kernel_on(around.low, around.high).max(axis=0)
+    kernel = bounds.kernel_on(around.low, around.high, around.radii[1:]).max(axis=0)
     change = np.abs(path.norm_squared - norm).max() / norm if norm else 0.0
     return Certificate(
         rows=tuple(rows),
@@ -153,7 +153,8 @@ def _rows(
     growths, first = bounds.growths, float(np.linalg.norm(domain.radii))
     radius = reached(growths, first, length)
     states = seen.states.reshape(-1, seen.states.shape[-1])
-    kernel = largest_kernel(growths, radius), bounds.kernel_on(around.low, around.high).max()
+    within = bounds.kernel_on(around.low, around.high, around.radii[1:])
+    kernel = largest_kernel(growths, radius), within.max()
     norm = math.sqrt(path.norm_squared.max())
     speeds = [norm * math.sqrt(k) for k in kernel]
     speeds[1] = min(speeds[1], around.speed)

@@ -66,8 +66,9 @@ class FieldBounds(abc.ABC):
         """$\\operatorname{Lip}(f(·, θ))$ in each step, on the box `(steps, state)` of that step."""
 
     @abc.abstractmethod
-    def kernel_on(self, low: np.ndarray, high: np.ndarray) -> np.ndarray:
-        """$\\sup λ_{\\max}(k_a(z, z))$ over boxes `(boxes, state)`, for each part $a$."""
+    def kernel_on(self, low: np.ndarray, high: np.ndarray, radii: np.ndarray) -> np.ndarray:
+        """$\\sup λ_{\\max}(k_a(z, z))$ for each part $a$ over boxes `(boxes, state)`, where the parts have
+        at most the norms `radii`, `(boxes, parts)`."""
 
     @abc.abstractmethod
     def kernel_at(self, z: np.ndarray) -> np.ndarray:
@@ -128,14 +129,16 @@ class BlockBounds(FieldBounds):
                 matrix[:, :, a, b] += term.norms(theta[term.name], steep)
         return np.linalg.norm(matrix, 2, axis=(-2, -1)).max(axis=1)
 
-    def kernel_on(self, low: np.ndarray, high: np.ndarray) -> np.ndarray:
+    def kernel_on(self, low: np.ndarray, high: np.ndarray, radii: np.ndarray) -> np.ndarray:
         out = np.zeros((len(low), len(self.parts)))
         for term in self.table.terms:
             square = np.ones(len(low))
             if term.source is not None:
                 rows = self.parts[term.source]
-                sup, _ = term.activation.on(low[:, rows], high[:, rows])
-                square = np.sum(sup**2, axis=1)
+                sigma, radius = term.activation, radii[:, self.table.index(term.source)]
+                sup, _ = sigma.on(low[:, rows], high[:, rows])
+                whole = sigma.offset * math.sqrt(term.source_size) + sigma.slope * radius
+                square = np.minimum(np.sum(sup**2, axis=1), whole**2)
             out[:, self.table.index(term.target)] += term.gain * square / term.strength
         return out
 
@@ -173,7 +176,7 @@ class KernelBounds(FieldBounds):
         by_norm = np.where(norm > 0, norm, 1.0) * math.sqrt(self.steepness)
         return np.where(norm > 0, np.minimum(momenta * self.constants.slope, by_norm), 0.0)
 
-    def kernel_on(self, low: np.ndarray, high: np.ndarray) -> np.ndarray:
+    def kernel_on(self, low: np.ndarray, high: np.ndarray, radii: np.ndarray) -> np.ndarray:
         return np.full((len(low), 1), self.constants.diagonal)
 
     def kernel_at(self, z: np.ndarray) -> np.ndarray:
