@@ -13,6 +13,7 @@ import shootax as sx
 from shootax import theory
 from shootax.theory._bounds import Growth
 from shootax.theory._structure import field_bounds
+from shootax.theory._table import convolution_norm
 from test_documentation import blocks, promised
 
 STEPS = 50
@@ -104,6 +105,20 @@ def test_a_matrix_for_a_strength_bounds_the_kernel():
     assert exact[-1] <= bound * (1 + 1e-12)
     np.testing.assert_allclose(exact[-1], bound)  # the bias shares the direction here
     check(net, inputs(field))
+
+
+@pytest.mark.parametrize(("space", "window"), [((6,), 3), ((4, 5), 3), ((7,), 4), ((4, 4), 2)])
+def test_norms_of_convolutions(space, window):
+    """At least that of the matrix, and not much more although the images are small."""
+    field = sx.ConvAffine(2, space, window=window, activation="identity")
+    rng = np.random.default_rng(0)
+    for _ in range(3):
+        A = rng.normal(size=(2, 2, *(window,) * len(space)))
+        theta = {"A": jnp.asarray(A), "b": jnp.zeros(2)}
+        matrix = jax.jacobian(lambda z: field(z, theta))(jnp.zeros((2, *space)))  # noqa: B023
+        exact = np.linalg.norm(np.asarray(matrix).reshape(2 * np.prod(space), -1), 2)
+        bound = convolution_norm(A, len(space))
+        assert exact <= bound <= 2 * exact
 
 
 def held(field, theta, T=1.0, **options):

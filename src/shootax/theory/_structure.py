@@ -67,8 +67,8 @@ class FieldBounds(abc.ABC):
 
     @abc.abstractmethod
     def kernel_on(self, low: np.ndarray, high: np.ndarray, radii: np.ndarray) -> np.ndarray:
-        """$\\sup λ_{\\max}(k_a(z, z))$ for each part $a$ over boxes `(boxes, state)`, where the parts have
-        at most the norms `radii`, `(boxes, parts)`."""
+        """$\\sup λ_{\\max}(k_a(z, z))$ for each part $a$ over boxes `(boxes, state)`, where the parts
+        have at most the norms `radii`, `(boxes, parts)`."""
 
     @abc.abstractmethod
     def kernel_at(self, z: np.ndarray) -> np.ndarray:

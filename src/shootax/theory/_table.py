@@ -46,13 +46,31 @@ class Term:
         if self.source is None:
             return math.sqrt(self.gain) * np.linalg.norm(values, axis=-1)
         if self.space:
-            # A sum of shifts, each of norm one, with a matrix for each.
-            flat = values.reshape(*values.shape[: -self.space], -1)
-            total = np.linalg.norm(np.moveaxis(flat, -1, 0), 2, axis=(-2, -1)).sum(axis=0)
-            return total if steep is None else total * steep.max(axis=1)[:, None]
+            size = np.stack([convolution_norm(each, self.space) for each in values])
+            return size if steep is None else size * steep.max(axis=1)[:, None]
         if steep is not None:
             values = values * steep[:, None, None, :]
         return np.linalg.norm(values, 2, axis=(-2, -1))
+
+
+FREQUENCIES = 8
+"""In each direction, at least, where the symbol of a convolution is evaluated."""
+
+
+def convolution_norm(filters: np.ndarray, space: int) -> np.ndarray:
+    """Bounds of the operator norms of convolutions `(..., out, in, *window)` with padding by zeros.
+
+    Such a convolution is part of one on the whole grid, whose norm is the largest one of its symbol
+    $\\hat θ(ω)$. That is a trigonometric polynomial of degree $n$ = half the window in each direction, so
+    its maximum is at most that over $N$ points divided by $\\cos(πn/N)$, for each direction.
+    """
+    window = filters.shape[-1]
+    points, degree = max(FREQUENCIES, 4 * window), window // 2
+    axes = tuple(range(-space, 0))
+    symbol = np.fft.fftn(filters, s=(points,) * space, axes=axes)
+    matrices = np.moveaxis(symbol.reshape(*symbol.shape[:-space], -1), -1, 0)
+    largest = np.linalg.norm(matrices, 2, axis=(-2, -1)).max(axis=0)
+    return largest / math.cos(math.pi * degree / points) ** space
 
 
 @dataclasses.dataclass(frozen=True)
