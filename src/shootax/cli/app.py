@@ -274,3 +274,30 @@ def watch(
     from shootax.cli import watch as command
 
     command.run(folder, port)
+
+
+@app.command()
+def certify(
+    model: Annotated[pathlib.Path, typer.Argument(help="A model file.")],
+    data: Annotated[
+        pathlib.Path, typer.Option(help="Inputs: a table (CSV or Parquet), or an array (.npy).")
+    ],
+    ignore: Annotated[
+        list[str] | None, typer.Option(help="A column that is no input; may be given again.")
+    ] = None,
+    radius: Annotated[
+        float | None,
+        typer.Option(
+            help="Certify all initial states with norms up to this one, not just the data."
+        ),
+    ] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Print what the theory guarantees of a model, beside what it does on data.
+
+    Bounds of where states can go, of how much the flow and its inverse can stretch distances, and of the
+    Rademacher complexity, each from the norm of the field alone and along the path.
+    """
+    from shootax.cli import certify as command
+
+    command.run(model, data, ignore or [], radius, json)
