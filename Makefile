@@ -7,6 +7,7 @@ BENCH_READY := $(VENV)/.bench-ready
 DOCS_READY := $(VENV)/.docs-ready
 FLOOR := .venv-floor
 NEWEST := .venv-newest
+BROWSER_READY := $(VENV)/.browser-ready
 WORKERS ?= 2
 PIP := -m pip install --quiet --disable-pip-version-check
 
@@ -15,13 +16,14 @@ QUICK := tests/test_net.py tests/test_fields.py tests/test_hamiltonian.py tests/
 	tests/fields/test_inference.py tests/integrators/test_orders.py tests/train/test_step.py \
 	tests/train/test_schedules.py tests/export/test_operations.py tests/export/test_formats.py
 
-.PHONY: help demo test test-all test-floor test-newest bench docs docs-serve lint format build clean
+.PHONY: help demo test test-all test-browser test-floor test-newest bench docs docs-serve lint format build clean
 
 help:
 	@echo "make demo         train the four formulations on one function: a table and a figure"
 	@echo "make lint         format, lint and types"
 	@echo "make test         the test suite (about 6 minutes on 2 cores)"
 	@echo "make test-all     lint, and the suite with its long checks"
+	@echo "make test-browser reports in a real browser (Chromium)"
 	@echo "make test-floor   a part of the suite with the oldest packages allowed"
 	@echo "make test-newest  a part of the suite with the newest packages allowed"
 	@echo "make build        a wheel and an sdist, checked in a bare environment"
@@ -67,6 +69,15 @@ build: $(READY)
 	rm -rf dist
 	$(BIN)/python -m build --outdir dist
 	$(BIN)/python tools/check_build.py dist
+
+# Chromium comes from the system; without the rights to install it the tests are skipped, and say so.
+$(BROWSER_READY): $(READY)
+	$(BIN)/python $(PIP) --editable '.[browser]'
+	command -v chromium || command -v chromium-browser || command -v google-chrome || apt-get install -y chromium || true
+	touch $(BROWSER_READY)
+
+test-browser: $(BROWSER_READY)
+	$(BIN)/python -m pytest tests/report -m browser -rs
 
 $(BENCH_READY): $(READY)
 	$(BIN)/python $(PIP) --editable '.[bench]'

@@ -7,8 +7,8 @@ An implementation of "A Shooting Formulation of Deep Learning" (Vialard, Kwitt, 
 - `shootax.nn`: lifts, readouts, encoders, decoders, latent models, residual networks;
 - `shootax.kernels`, `shootax.maximisers`: kernels of RKHS fields, solvers for θ*;
 - `shootax.extend`: what you need to write a control, system or structured field of your own;
-- `shootax.sklearn`, `shootax.export`, `shootax.data`, `shootax.plots`, `shootax.sweeps`,
-  `shootax.paper`: imported when first used.
+- `shootax.sklearn`, `shootax.export`, `shootax.data`, `shootax.plots`, `shootax.report`,
+  `shootax.sweeps`, `shootax.paper`, `shootax.theory`: imported when first used.
 """
 
 import importlib as _importlib
@@ -126,7 +126,7 @@ from shootax import nn as nn
 
 __version__ = "0.1.0"
 
-_ROOMS = ("data", "export", "paper", "plots", "sklearn", "sweeps")
+_ROOMS = ("data", "export", "paper", "plots", "report", "sklearn", "sweeps", "theory")
 
 
 def __getattr__(name: str) -> _Any:

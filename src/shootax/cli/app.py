@@ -243,3 +243,61 @@ def info(
     from shootax.cli import info as command
 
     command.run(model, json)
+
+
+@app.command()
+def report(
+    model: Annotated[pathlib.Path, typer.Argument(help="A model written by shootax.save.")],
+    data: Annotated[
+        pathlib.Path | None,
+        typer.Option(help="Data to look at: a table, or a .npz file with arrays x, y, times."),
+    ] = None,
+    target: Annotated[str | None, typer.Option(help="The column of the table to predict.")] = None,
+    out: Annotated[pathlib.Path, typer.Option(help="Where to write.")] = pathlib.Path(
+        "report.html"
+    ),
+) -> None:
+    """Write an interactive report on a model: one HTML file to open in a browser."""
+    from shootax.cli import report as command
+
+    command.run(model, data, target, out)
+
+
+@app.command()
+def watch(
+    folder: Annotated[
+        pathlib.Path, typer.Argument(help="The folder of a sweep, or one with checkpoints.")
+    ],
+    port: Annotated[int, typer.Option(help="0 for any free one.", min=0, max=65535)] = 0,
+) -> None:
+    """Show running trainings in a browser, on this machine alone; nothing is changed."""
+    from shootax.cli import watch as command
+
+    command.run(folder, port)
+
+
+@app.command()
+def certify(
+    model: Annotated[pathlib.Path, typer.Argument(help="A model file.")],
+    data: Annotated[
+        pathlib.Path, typer.Option(help="Inputs: a table (CSV or Parquet), or an array (.npy).")
+    ],
+    ignore: Annotated[
+        list[str] | None, typer.Option(help="A column that is no input; may be given again.")
+    ] = None,
+    radius: Annotated[
+        float | None,
+        typer.Option(
+            help="Certify all initial states with norms up to this one, not just the data."
+        ),
+    ] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Print what the theory guarantees of a model, beside what it does on data.
+
+    Bounds of where states can go, of how much the flow and its inverse can stretch distances, and of the
+    Rademacher complexity, each from the norm of the field alone and along the path.
+    """
+    from shootax.cli import certify as command
+
+    command.run(model, data, ignore or [], radius, json)

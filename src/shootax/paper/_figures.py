@@ -60,7 +60,8 @@ def compact(folder: str | os.PathLike, target: str | os.PathLike) -> pathlib.Pat
     (target / "models").mkdir(exist_ok=True)
     module = _DRAWN_BY.get(results.settings.experiment, _latent_figures)
     for run in module.needed(results):
-        shutil.copy(results.folder / run["model"], target / run["model"])
+        name = pathlib.Path(run["model"]).name  # never a place outside the two folders
+        shutil.copy(results.folder / "models" / name, target / "models" / name)
     return target
 
 

@@ -1,0 +1,88 @@
+"""What the theory guarantees of a saved model."""
+
+import dataclasses
+import json
+import math
+import pathlib
+import sys
+from typing import Any
+
+import numpy as np
+
+import shootax as sx
+from shootax import theory
+from shootax.cli import tables
+from shootax.cli.text import say
+
+
+def run(
+    model: pathlib.Path, data: pathlib.Path, ignore: list[str], radius: float | None, as_json: bool
+) -> None:
+    """Prints the certificate of a model on data."""
+    net = sx.load(model)
+    if not isinstance(net, sx.Net):
+        raise ValueError(f"{model} holds a {type(net).__name__}; certify takes a single Net.")
+    x = _inputs(model, data, ignore)
+    found = theory.certify(net, x, radius=radius)
+    complexity = theory.rademacher(net, x)
+    if as_json:
+        values = {**found.as_dict(), "rademacher": _plain(complexity)}
+        print(json.dumps(values, indent=1, ensure_ascii=False))
+        return
+    say(found.table())
+    say(
+        f"Rademacher complexity of all flows with this norm, on {complexity.samples} samples: at most "
+        f"{_show(complexity.rigorous)}; {complexity.short:.3g} by the paper's bound, which treats "
+        "points that move with the flow as fixed"
+    )
+
+
+def _plain(complexity: theory.RademacherBounds) -> dict[str, Any]:
+    values = dataclasses.asdict(complexity)
+    return {name: v if math.isfinite(v) else None for name, v in values.items()}
+
+
+def _show(value: float) -> str:
+    return f"{value:.3g}" if math.isfinite(value) else "∞"
+
+
+def _inputs(model: pathlib.Path, data: pathlib.Path, ignore: list[str]) -> np.ndarray:
+    """The inputs of the net: an array, or the columns of a table, scaled where the model does so."""
+    if data.suffix == ".npy":
+        if not data.is_file():
+            raise ValueError(f"There is no file {data}.")
+        return np.load(data, allow_pickle=False)
+    table = tables.read(data)
+    tables.needed(table, {"to ignore": ignore})
+    record = sx.load_record(model)
+    if "estimator" in record:
+        return _scaled(model, record, table)
+    table = table.drop(columns=ignore)
+    text = [name for name in table.columns if not _is_number(table[name])]
+    if text:
+        raise ValueError(
+            f"{data} has columns that are no numbers: {', '.join(map(repr, text))}. Leave them out with "
+            "--ignore, or certify a model of `shootax fit`, which knows its columns."
+        )
+    return table.to_numpy(np.float64)
+
+
+def _is_number(column: Any) -> bool:
+    return column.dtype.kind in "iufb"
+
+
+def _scaled(model: pathlib.Path, record: dict[str, Any], table: Any) -> np.ndarray:
+    from shootax.sklearn import ShootingClassifier, ShootingRegressor
+    from shootax.sklearn import _columns as columns
+    from shootax.sklearn import _saving as saving
+
+    estimator = saving.load(model, ShootingRegressor, ShootingClassifier)
+    if record.get("table") is None:
+        raise ValueError(
+            f"{model} was not fitted by `shootax fit`, so it does not know the columns of a table. Give "
+            "the scaled inputs as an array (.npy)."
+        )
+    x, notes = columns.encode(table, columns.from_json(record["table"]["columns"]))
+    for note in notes:
+        print(f"shootax: note: {note}.", file=sys.stderr)
+    return estimator._x.forward(x)

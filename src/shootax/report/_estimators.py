@@ -1,0 +1,112 @@
+"""Fitted estimators: their nets work in scaled units, their users do not."""
+
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from shootax.report._subject import Part, Subject, chosen_rows, invented_inputs, precision
+
+
+def of_estimator(estimator: Any, x: Any, y: Any, *, columns: Any = None) -> Subject:
+    """The subject for a regressor, classifier or forecaster with a table or sequences."""
+    check_is_fitted(estimator)
+    notes: list[str] = []
+    target = (getattr(estimator, "target_names_", None) or [getattr(y, "name", None)])[0]
+    out = Subject(
+        model=estimator.net_,
+        parts=[],
+        x=None,
+        y=None,
+        kind=None,
+        times=None,
+        notes=notes,
+        columns=_columns(estimator, x, columns),
+        target=str(target or "target"),
+        estimator=estimator,
+    )
+    if x is None:
+        out.x = invented_inputs(estimator.net_)
+        notes.append(
+            "No data were given: the points are random inputs, uniform between -1.5 and 1.5 standard "
+            "deviations of the training data."
+        )
+    elif hasattr(estimator, "horizon"):
+        _sequences(out, np.asarray(x, np.float64))
+    else:
+        _table(out, x, y)
+    out.parts = [Part("net", out.model, out.x, lambda net: net)]
+    return out
+
+
+def _columns(estimator: Any, x: Any, columns: Any) -> list[str]:
+    known = getattr(estimator, "feature_names_in_", None)
+    for names in (columns, known, getattr(x, "columns", None)):
+        if names is not None:
+            return [str(name) for name in names]
+    return [f"column {i + 1}" for i in range(estimator.n_features_in_)]
+
+
+def _table(out: Subject, x: Any, y: Any) -> None:
+    x = np.asarray(x, np.float64)
+    if x.ndim != 2 or x.shape[1] != out.estimator.n_features_in_:
+        raise ValueError(
+            f"The estimator was fitted with {out.estimator.n_features_in_} columns; got inputs of "
+            f"shape {x.shape}."
+        )
+    scaler = out.estimator._x
+    out.scale = lambda values: jnp.asarray(
+        scaler.forward(np.asarray(values, np.float64)), precision(out.model)
+    )
+    chosen = chosen_rows(len(x))
+    if len(chosen) < len(x):
+        out.notes.append(f"{len(chosen)} of {len(x)} rows are shown, drawn at random.")
+    out.raw, out.x = x[chosen], out.scale(x[chosen])
+    if hasattr(out.estimator, "classes_"):
+        out.kind = "classes" if y is not None else None
+        out.classes = [str(label) for label in out.estimator.classes_]
+    else:
+        back = out.estimator._y
+        out.unscale = lambda values: back.back(np.asarray(values, np.float64))
+        out.kind = "numbers" if y is not None else None
+    if y is None:
+        return
+    y = np.asarray(y)
+    if len(y) != len(x):
+        raise ValueError(f"x has {len(x)} rows and y has {len(y)}; give a target for each row.")
+    if out.kind == "classes":
+        known = {label: i for i, label in enumerate(out.classes)}
+        strange = sorted({str(label) for label in y} - known.keys())
+        if strange:
+            raise ValueError(
+                f"The target has the class {strange[0]!r}, which the classifier was not fitted with."
+            )
+        out.y = np.asarray([known[str(label)] for label in y[chosen]])
+    else:
+        scaled = out.estimator._y.forward(
+            np.asarray(y[chosen], np.float64).reshape(len(chosen), -1)
+        )
+        out.y = np.asarray(scaled)
+
+
+def _sequences(out: Subject, x: np.ndarray) -> None:
+    """The last `horizon` entries are what is forecast, from the entries before them."""
+    estimator = out.estimator
+    if x.ndim != 3 or x.shape[1] <= estimator.history:
+        raise ValueError(
+            "A forecaster needs sequences (sequences, times, features) longer than its history of "
+            f"{estimator.history}; got shape {x.shape}."
+        )
+    chosen = chosen_rows(len(x), 50)
+    if len(chosen) < len(x):
+        out.notes.append(f"{len(chosen)} of {len(x)} sequences are shown, drawn at random.")
+    x = x[chosen]
+    ahead = min(estimator.horizon, x.shape[1] - estimator.history)
+    past = estimator._checked_past(x[:, : x.shape[1] - ahead], None, None)
+    out.x = jnp.asarray(estimator._inputs(past), precision(out.model))
+    steps = np.arange(1, ahead + 1)
+    out.times = np.clip(steps * estimator.step_ / estimator.span_, 0, 1)
+    out.kind, out.y = "sequences", estimator._x.forward(x[:, -ahead:])
+    out.unscale = lambda values: estimator._x.back(np.asarray(values, np.float64))
+    out.raw = out.x

@@ -1,0 +1,177 @@
+"""What a report is about: a model, the nets inside it, and the data that pass through them."""
+
+import dataclasses
+from collections.abc import Callable
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+import shootax as sx
+from shootax import Net
+from shootax._checks import is_concrete
+from shootax.nn import IdentityLift, LinearLift, ParticleChain
+
+ROWS = 200
+"""So many samples move through the pictures."""
+
+
+def _same(values: Any) -> Any:
+    return values
+
+
+@dataclasses.dataclass(frozen=True)
+class Part:
+    """One net of a model: its inputs, if they are known, and the model with another net instead."""
+
+    name: str
+    net: Net
+    inputs: Any
+    replaced: Callable[[Net], Any]
+
+
+@dataclasses.dataclass
+class Subject:
+    """A model with data, in the units of its nets.
+
+    `kind` of the targets: `"numbers"`, `"classes"`, `"sequences"` or `None`. `scale` and `unscale`
+    are the units of an estimator; `raw` holds the inputs as the user has them.
+    """
+
+    model: Any
+    parts: list[Part]
+    x: Any
+    y: Any
+    kind: str | None
+    times: np.ndarray | None
+    notes: list[str]
+    columns: list[str]
+    target: str = "target"
+    classes: list[str] = dataclasses.field(default_factory=list)
+    raw: Any = None
+    scale: Callable[[Any], Any] = _same
+    unscale: Callable[[Any], Any] = _same
+    estimator: Any = None
+
+    def outputs(self, model: Any = None) -> Any:
+        """The outputs for the samples in the pictures, at the times of the targets if it has any."""
+        model = self.model if model is None else model
+        return model(self.x) if self.times is None else model(self.x, self.times)
+
+
+class _Recorder(eqx.Module):
+    """A net that notes what it is called with, in the order of the calls."""
+
+    net: Net
+    number: int = eqx.field(static=True)
+    calls: list = eqx.field(static=True)
+
+    def __call__(self, x: Any, times: Any = None) -> Any:
+        self.calls.append((self.number, x))
+        return self.net(x, times)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.net, name)
+
+
+def unchained(model: Any) -> Any:
+    """The same model with blocks that pass their particles on as plain chains of nets."""
+
+    def one(leaf: Any) -> Any:
+        if not isinstance(leaf, ParticleChain):
+            return leaf
+        steps: list[Any] = []
+        for net, transition in zip(leaf.resolved(), (*leaf.transitions, None), strict=True):
+            steps += [net] if transition is None else [net, transition]
+        return sx.Chain(*steps)
+
+    return jax.tree.map(one, model, is_leaf=lambda leaf: isinstance(leaf, ParticleChain))
+
+
+def _is_net(leaf: Any) -> bool:
+    return isinstance(leaf, Net)
+
+
+def parts_of(model: Any, x: Any, times: Any, notes: list[str]) -> list[Part]:
+    """The nets inside a model, each with the inputs that reach it."""
+    leaves, tree = jax.tree.flatten(model, is_leaf=_is_net)
+    places = [i for i, leaf in enumerate(leaves) if isinstance(leaf, Net)]
+    if not places:
+        raise ValueError(
+            f"There is no net in {type(model).__name__} to report on. Give a Net, a model that holds "
+            "one, or a fitted estimator."
+        )
+    if isinstance(model, Net):
+        return [Part("net", model, x, lambda net: net)]
+    inputs = {} if x is None else _recorded(leaves, tree, places, x, times, notes)
+
+    def replaced(place: int) -> Callable[[Net], Any]:
+        return lambda net: tree.unflatten([net if i == place else w for i, w in enumerate(leaves)])
+
+    return [
+        Part(f"net {n + 1} of {len(places)}", leaves[place], inputs.get(n), replaced(place))
+        for n, place in enumerate(places)
+    ]
+
+
+def _recorded(
+    leaves: list, tree: Any, places: list[int], x: Any, times: Any, notes: list[str]
+) -> dict[int, Any]:
+    calls: list[tuple[int, Any]] = []
+    watched = list(leaves)
+    for number, place in enumerate(places):
+        watched[place] = _Recorder(leaves[place], number, calls)
+    model = tree.unflatten(watched)
+    model(x) if times is None else model(x, times)
+    found: dict[int, Any] = {}
+    for number, value in calls:
+        if all(is_concrete(leaf) for leaf in jax.tree.leaves(value)):
+            found.setdefault(number, value)
+    if len(found) < len(places):
+        notes.append(
+            "The inputs of some nets could not be looked at, because the model compiles the calls "
+            "of its nets; they are shown without data."
+        )
+    return found
+
+
+def precision(model: Any) -> Any:
+    """The type of the numbers that a model is made of."""
+    return jnp.result_type(*(jax.tree.leaves(eqx.filter(model, eqx.is_inexact_array)) or [float]))
+
+
+def rows_of(x: Any) -> int:
+    return int(np.shape(jax.tree.leaves(x)[0])[0])
+
+
+def taken(tree: Any, chosen: np.ndarray) -> Any:
+    """Some rows of every array of a tree."""
+    return jax.tree.map(lambda leaf: np.asarray(leaf)[chosen], tree)
+
+
+def chosen_rows(rows: int, most: int = ROWS) -> np.ndarray:
+    """All rows in order, or some, drawn always the same."""
+    if rows <= most:
+        return np.arange(rows)
+    return np.sort(np.random.default_rng(0).choice(rows, most, replace=False))
+
+
+def invented_inputs(net: Net) -> Any:
+    """Random inputs for a net of which the lift tells their shape; otherwise `None`."""
+    lift, field = net.lift, net.field
+    if isinstance(lift, LinearLift):
+        shape: Any = jax.ShapeDtypeStruct((lift.weight.shape[1],), float)
+    elif isinstance(lift, IdentityLift):
+        shape = field.state
+    elif isinstance(lift, sx.nn.AbstractLift) and isinstance(field, sx.extend.AbstractBlockField):
+        shape = jax.ShapeDtypeStruct((field.dim,), float)
+    elif isinstance(lift, sx.nn.ChannelLift):
+        shape = jax.ShapeDtypeStruct((field.dim, *field.state.shape[1:]), float)  # pyright: ignore
+    else:
+        return None
+    rng, dtype = np.random.default_rng(0), precision(net)
+    return jax.tree.map(
+        lambda leaf: jnp.asarray(rng.uniform(-1.5, 1.5, (100, *leaf.shape)), dtype), shape
+    )

@@ -1,0 +1,143 @@
+"""How large and how steep an activation can be, on the whole line and on intervals."""
+
+import dataclasses
+import math
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+from scipy.special import erf, expit
+
+import shootax as sx
+
+Interval = Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]
+
+
+@dataclasses.dataclass(frozen=True)
+class ActivationBounds:
+    """What the theory needs to know of an elementwise function σ.
+
+    **Arguments:**
+
+    - `lipschitz`: its Lipschitz constant on the whole line.
+    - `offset`, `growth`: numbers with $|σ(s)| ≤ \\mathrm{offset} + \\mathrm{growth}·|s|$. Without
+        `growth` it is the Lipschitz constant, and `offset` is then $|σ(0)|$.
+    - `sup`: $\\sup |σ|$, infinite if σ is unbounded.
+    - `on_interval`: optional, sharper: maps arrays `low`, `high` to $\\sup |σ|$ and to the Lipschitz
+        constant on each interval.
+    """
+
+    lipschitz: float
+    offset: float = 0.0
+    growth: float | None = None
+    sup: float = math.inf
+    on_interval: Interval | None = None
+
+    def __post_init__(self):
+        if not 0 <= self.lipschitz < math.inf:
+            raise ValueError(
+                "The theory needs an activation with a finite Lipschitz constant, got "
+                f"{self.lipschitz!r}. Otherwise nothing bounds the region that the flow reaches."
+            )
+
+    @property
+    def slope(self) -> float:
+        """The factor of $|s|$ in the bound of $|σ(s)|$."""
+        return self.lipschitz if self.growth is None else self.growth
+
+    def on(self, low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """$\\sup |σ|$ and the Lipschitz constant on each interval `[low, high]`."""
+        far = np.maximum(np.abs(low), np.abs(high))
+        sup = np.minimum(self.offset + self.slope * far, self.sup)
+        lipschitz = np.full_like(far, self.lipschitz)
+        if self.on_interval is None:
+            return sup, lipschitz
+        closer, flatter = self.on_interval(np.asarray(low, float), np.asarray(high, float))
+        return np.minimum(sup, closer), np.minimum(lipschitz, flatter)
+
+
+def _nearest_to_zero(low: np.ndarray, high: np.ndarray) -> np.ndarray:
+    return np.clip(0.0, low, high)
+
+
+def _relu(low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    return np.maximum(high, 0.0), np.where(high > 0, 1.0, 0.0)
+
+
+def _tanh(low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    steepest = 1 - np.tanh(_nearest_to_zero(low, high)) ** 2
+    return np.tanh(np.maximum(np.abs(low), np.abs(high))), steepest
+
+
+def _sigmoid(low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    at = expit(_nearest_to_zero(low, high))
+    return expit(high), at * (1 - at)
+
+
+def _softplus(low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    return np.logaddexp(0.0, high), expit(high)
+
+
+def _gelu_slope(s: Any) -> Any:
+    """The derivative $Φ(s) + s φ(s)$."""
+    return 0.5 * (1 + erf(s / math.sqrt(2))) + s * np.exp(-(s**2) / 2) / math.sqrt(2 * math.pi)
+
+
+GELU_DIP = 0.16998
+"""Just above $\\max_{s ≤ 0} |\\mathrm{gelu}(s)|$, which is 0.169971 at $s = -0.7518$."""
+
+
+def _gelu(low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    # On the left it stays below its dip; on the right it increases, and so is largest at the end.
+    right = np.maximum(high, 0.0)
+    left = np.where(low < 0, GELU_DIP, 0.0)
+    sup = np.maximum(left, right * 0.5 * (1 + erf(right / math.sqrt(2))))
+    # The derivative is monotone between its extremes at ±√2, so ends and extremes inside decide.
+    steepest = np.maximum(np.abs(_gelu_slope(low)), np.abs(_gelu_slope(high)))
+    for extreme in (-math.sqrt(2), math.sqrt(2)):
+        inside = (low < extreme) & (extreme < high)
+        peak = abs(float(_gelu_slope(extreme)))
+        steepest = np.where(inside, np.maximum(steepest, peak), steepest)
+    return sup, steepest
+
+
+def _identity(low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    return np.maximum(np.abs(low), np.abs(high)), np.ones_like(low)
+
+
+NAMED: dict[str, ActivationBounds] = {
+    "identity": ActivationBounds(1.0, on_interval=_identity),
+    "relu": ActivationBounds(1.0, on_interval=_relu),
+    "tanh": ActivationBounds(1.0, sup=1.0, on_interval=_tanh),
+    "sigmoid": ActivationBounds(0.25, offset=0.5, sup=1.0, on_interval=_sigmoid),
+    "softplus": ActivationBounds(1.0, offset=math.log(2), on_interval=_softplus),
+    "gelu": ActivationBounds(float(_gelu_slope(math.sqrt(2))), growth=1.0, on_interval=_gelu),
+}
+
+
+def _functions() -> dict[Any, ActivationBounds]:
+    """The same by function: those of the library's own names, and two of JAX."""
+    known = {sx.Affine(1, activation=name).activation: bounds for name, bounds in NAMED.items()}
+    bounded = ActivationBounds(1.0, sup=1.0)
+    return {**known, jnp.sin: bounded, jnp.cos: dataclasses.replace(bounded, offset=1.0)}
+
+
+Activations = ActivationBounds | Mapping[Any, ActivationBounds] | None
+
+
+def activation_bounds(function: Any, given: Activations = None) -> ActivationBounds:
+    """The constants of an activation: known ones by themselves, others from what the user gives."""
+    known = _functions().get(function)
+    if known is not None:
+        return known
+    if isinstance(given, ActivationBounds):
+        return given
+    if given is not None and function in given:
+        return given[function]
+    name = getattr(function, "__name__", repr(function))
+    raise ValueError(
+        f"The bounds of the activation {name!r} are not known; those of {', '.join(NAMED)}, sin and "
+        "cos are. Give them as activations=shootax.theory.ActivationBounds(lipschitz=..., "
+        "offset=...), with offset = |σ(0)|, and sup=... if it is bounded."
+    )

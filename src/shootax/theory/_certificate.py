@@ -1,0 +1,143 @@
+"""Certificates: bounds beside measured values."""
+
+import dataclasses
+import math
+from typing import Any
+
+import numpy as np
+
+
+@dataclasses.dataclass(frozen=True)
+class Row:
+    """One quantity with its bounds and its measured value.
+
+    `energy` is the bound from the norm $‖f‖$ alone (for particles: from $t = 0$), `path` the one from
+    the weights along the path.
+    """
+
+    quantity: str
+    energy: float
+    path: float
+    measured: float
+
+    @property
+    def bound(self) -> float:
+        """The better of the two."""
+        return min(self.energy, self.path)
+
+    @property
+    def ratio(self) -> float:
+        """Measured over bound: at most 1, and close to 1 where the bound is tight."""
+        return self.measured / self.bound if self.bound else 0.0
+
+
+@dataclasses.dataclass(frozen=True)
+class Certificate:
+    """What [`shootax.theory.certify`][] found.
+
+    - `rows`: bounds beside measured values.
+    - `norm_squared`: $‖f(·, θ)‖^2 = 2R$ at $t = 0$; `norm_path` the same along depth; `drift` its largest
+      relative change, which is the error of the integrator where `conserved`.
+    - `length`: $∫ ‖f(·, θ(t))‖\\, dt$, the length of the path of maps.
+    - `kernel`: $\\sup λ_{\\max}(k(z, z))$ for each part of the state, over the region within reach.
+    - `singular_values`: of the Jacobian of the flow, `(points, state)`, at the samples where it was
+      computed, and `smallest_singular_value` the smallest of them. Beyond 600 scalars in a state there is
+      no Jacobian, and the smallest slope between two samples takes its place.
+    - `inverse_error`: the largest error of flowing to the end and back.
+    - `integrator_error`: the largest difference between the net's own integrator and a fine one. The
+      bounds are those of the flow in continuous depth.
+    """
+
+    rows: tuple[Row, ...]
+    field: str
+    samples: int
+    T: float
+    norm_squared: float
+    norm_path: np.ndarray
+    conserved: bool
+    drift: float
+    length: float
+    kernel: dict[str, float]
+    singular_values: np.ndarray | None
+    smallest_singular_value: float
+    inverse_error: float
+    integrator_error: float
+    tolerance: float
+
+    def __getitem__(self, quantity: str) -> Row:
+        """A row by the name of its quantity."""
+        for row in self.rows:
+            if row.quantity == quantity:
+                return row
+        names = ", ".join(row.quantity for row in self.rows)
+        raise KeyError(f"There is no quantity {quantity!r}; there are: {names}.")
+
+    @property
+    def holds(self) -> bool:
+        """Whether every measured value is within both of its bounds, up to rounding."""
+        slack = 1 + self.tolerance
+        return all(row.measured <= slack * min(row.energy, row.path) for row in self.rows)
+
+    @property
+    def is_homeomorphism(self) -> bool:
+        """Whether the flow of the whole state was seen to be invertible: flowing back returns to the
+        start, and no singular value of its Jacobian is below the guaranteed one."""
+        least = 1 / self["Lipschitz constant of the inverse"].bound
+        back = self.inverse_error <= 1e-3 * (1 + self["radius"].measured)
+        return back and self.smallest_singular_value >= least * (1 - self.tolerance)
+
+    def table(self) -> str:
+        """The rows as text, and a few lines about the norm and the inverse."""
+        header = ("quantity", "from the norm", "along the path", "measured", "ratio")
+        lines: list[tuple[str, ...]] = [header]
+        for row in self.rows:
+            numbers = (row.energy, row.path, row.measured, row.ratio)
+            lines.append((row.quantity, *map(show, numbers)))
+        widths = [max(len(line[i]) for line in lines) for i in range(len(header))]
+        text = [
+            "  ".join(
+                entry.ljust(width) if i == 0 else entry.rjust(width)
+                for i, (entry, width) in enumerate(zip(line, widths, strict=True))
+            )
+            for line in lines
+        ]
+        return "\n".join([*text, "", *self.notes()])
+
+    def notes(self) -> list[str]:
+        """Findings that are no bounds."""
+        kind = "conserved" if self.conserved else "not conserved by this control"
+        verdict = "yes" if self.is_homeomorphism else "not confirmed"
+        return [
+            f"{self.field}, {self.samples} samples, T = {self.T:g}",
+            f"squared norm of the field, 2R: {show(self.norm_squared)} at t = 0, {kind}; largest "
+            f"relative change {self.drift:.1e}",
+            f"length of the path of maps: {show(self.length)}",
+            f"homeomorphism: {verdict} (flowing back: error {self.inverse_error:.1e}; smallest "
+            f"singular value {show(self.smallest_singular_value)})",
+            f"the net's own integrator differs from the flow by {self.integrator_error:.1e}",
+        ]
+
+    def as_dict(self) -> dict[str, Any]:
+        """Everything as plain values, for JSON. Bounds that are infinite become `None`."""
+        out = dataclasses.asdict(self)
+        out["rows"] = [
+            {**dataclasses.asdict(row), "bound": row.bound, "ratio": row.ratio} for row in self.rows
+        ]
+        out["norm_path"] = self.norm_path.tolist()
+        if self.singular_values is not None:
+            out["singular_values"] = self.singular_values.tolist()
+        out["holds"], out["is_homeomorphism"] = self.holds, self.is_homeomorphism
+        return _plain(out)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _plain(each) for name, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(each) for each in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def show(value: float) -> str:
+    """A number for people."""
+    return f"{value:.3g}" if math.isfinite(value) else "∞"

@@ -1,0 +1,87 @@
+"""What the theory reads off a net: its weights along depth, its norm, the strengths of its penalty.
+
+All that depends on how a net spells these stands here.
+"""
+
+import math
+from typing import Any, NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, PyTree
+
+import shootax as sx
+from shootax.extend import AbstractParticleControl, SPDMatrix
+
+
+class WeightPath(NamedTuple):
+    """θ at the start, middle and end of every step of a fine grid, `(steps, 3, ...)`, and $‖f‖^2 = 2R$
+    at the same places, `(steps, 3)`."""
+
+    theta: PyTree[Array]
+    norm_squared: np.ndarray
+    T: float
+
+    @property
+    def steps(self) -> int:
+        return len(self.norm_squared)
+
+
+def smallest_strength(penalty: sx.Quadratic, name: str) -> float:
+    """The smallest eigenvalue of $M_k$ for one entry of θ."""
+    strength = penalty.weight(name)
+    if isinstance(strength, SPDMatrix):
+        return float(np.linalg.eigvalsh(strength.values)[0])
+    return float(strength)
+
+
+def is_conserved(control: sx.AbstractControl) -> bool:
+    """Whether $R(θ(t))$ is known to be the same at all depths."""
+    if isinstance(control, sx.Particles):
+        return control.maximiser.conserves
+    return isinstance(control, sx.FrozenParticles | sx.Static)
+
+
+def norm_at_start(net: sx.Net) -> float | None:
+    """$‖f(·, θ(0))‖^2 = 2R$ from the particles at $t = 0$ alone; `None` without particles."""
+    if isinstance(net.control, AbstractParticleControl):
+        return 2 * float(net.control.penalty_at_start(net.field))
+    return None
+
+
+def _resolution() -> float:
+    return float(jnp.finfo(jnp.result_type(float)).eps)
+
+
+@eqx.filter_jit
+def _penalties(penalty: Any, thetas: PyTree[Array]) -> Array:
+    return jax.vmap(penalty)(thetas)
+
+
+def weight_path(net: sx.Net, steps: int) -> WeightPath:
+    """The weights along depth on a grid of at least so many steps, whatever the net's own grid."""
+    control = net.control
+    if isinstance(control, sx.Stagewise):
+        raise ValueError(
+            "A baked model has weights at the stages of its integrator alone, so its flow in "
+            "continuous depth is not known. Certify the model that it was baked from."
+        )
+    if isinstance(control, sx.Piecewise):  # jumps belong on the grid
+        steps = control.blocks * math.ceil(steps / control.blocks)
+    T, first = float(control.T), np.arange(steps)
+    # Grid points are exact for particles; elsewhere θ may jump there, and each step has its own side.
+    inset = 0.0 if isinstance(control, sx.Particles) else _resolution() ** 0.5
+    places = np.stack([first + inset, first + 0.5, first + 1 - inset], axis=1) / steps * T
+    times, where = np.unique(places, return_inverse=True)
+    where = np.asarray(where).reshape(steps, 3)
+    thetas = sx.theta_path(net.field, control, times, integrator=sx.RK4(steps=2 * steps))
+    norms = 2 * np.asarray(_penalties(control.penalty, thetas))
+    if not np.isfinite(norms).all():
+        raise ValueError(
+            "The weights of this model are not finite along its depth: its particles blow up. There "
+            "is no flow to certify. Use smaller momenta, or train with a larger penalty strength."
+        )
+    index = jnp.asarray(where)
+    return WeightPath(jax.tree.map(lambda leaf: leaf[index], thetas), norms[where], T)
