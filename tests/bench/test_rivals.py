@@ -19,6 +19,7 @@ def losses(run, steps: int = 3) -> list[float]:
     return [run() for _ in range(steps)]
 
 
+@pytest.mark.slow
 def test_diffrax_has_our_losses():
     case = TINY[1]  # the other kind is compared when the command is tested
     begin = start(case, dtype=np.float64)
