@@ -82,6 +82,11 @@ def test_damaged_files_are_named_and_passed_over(folder):
     assert now["damaged"] == ["bad.json", "cut.safetensors", "odd.json"]
 
 
+def test_a_compact_copy_of_a_sweep_has_its_results_alone(tmp_path):
+    (tmp_path / "results.json").write_text('[{"seed": 0, "status": "ok", "test_mse": 0.5}]')
+    assert progress(tmp_path)["runs"] == [{"seed": 0, "status": "ok", "test_mse": 0.5}]
+
+
 def test_links_out_of_the_folder_are_not_followed(folder, tmp_path):
     secret = tmp_path / "secret.json"
     secret.write_text('[{"status": "ok", "seed": 9, "password": "1234"}]')

@@ -79,6 +79,10 @@ def _groups(folder: pathlib.Path) -> tuple[list[tuple[float, str, list[dict]]], 
             damaged.append(path.name)
             continue
         found.append((path.stat().st_mtime, path.stem, [_plain_run(run) for run in runs]))
+    if not found and not damaged:  # a compact copy of a sweep has its results alone
+        runs = _read_json(folder, folder / "results.json")
+        if isinstance(runs, list) and all(isinstance(run, dict) for run in runs):
+            found = [(0.0, "results", [_plain_run(run) for run in runs])]
     return sorted(found, key=lambda group: group[:2]), damaged
 
 
