@@ -37,7 +37,7 @@ def smallest_strength(penalty: sx.Quadratic, name: str) -> float:
     return float(strength)
 
 
-def is_conserved(control: sx.AbstractControl) -> bool:
+def is_conserved(control: sx.extend.AbstractControl) -> bool:
     """Whether $R(θ(t))$ is known to be the same at all depths."""
     if isinstance(control, sx.Particles):
         return control.maximiser.conserves
@@ -63,7 +63,7 @@ def _penalties(penalty: Any, thetas: PyTree[Array]) -> Array:
 def weight_path(net: sx.Net, steps: int) -> WeightPath:
     """The weights along depth on a grid of at least so many steps, whatever the net's own grid."""
     control = net.control
-    if isinstance(control, sx.Stagewise):
+    if isinstance(control, sx.extend.Stagewise):
         raise ValueError(
             "A baked model has weights at the stages of its integrator alone, so its flow in "
             "continuous depth is not known. Certify the model that it was baked from."
