@@ -189,7 +189,7 @@ class PieceControl(sx.extend.AbstractControl):
         self, field: sx.AbstractField, integrator: sx.extend.AbstractIntegrator
     ) -> Float[Array, ""]:
         rule = self.quadrature(integrator)
-        times = jnp.asarray(rule.moments.t, jnp.result_type(float))
+        times = jnp.asarray(rule.points.t, jnp.result_type(float))
         none = jnp.asarray(-1)
 
         def rate(t: Array) -> Array:

@@ -31,7 +31,7 @@ class WeightPath(NamedTuple):
 
 def smallest_strength(penalty: sx.Quadratic, name: str) -> float:
     """The smallest eigenvalue of $M_k$ for one entry of θ."""
-    strength = penalty.weight(name)
+    strength = penalty.strength(name)
     if isinstance(strength, SPDMatrix):
         return float(np.linalg.eigvalsh(strength.values)[0])
     return float(strength)
