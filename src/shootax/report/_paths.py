@@ -9,8 +9,8 @@ import numpy as np
 from jaxtyping import Array, PyTree
 
 import shootax as sx
-from shootax import Net, Particles, Stagewise
-from shootax.extend import AbstractFixedStep, AbstractParticleControl, AtNodes, AtTimes
+from shootax import Net, Particles
+from shootax.extend import AbstractFixedStep, AbstractParticleControl, AtNodes, AtTimes, Stagewise
 
 FEWEST, MOST = 20, 24
 """Bounds for the number of steps of the slider, where there is a choice."""
@@ -36,7 +36,7 @@ def theta_at(net: Net, times: np.ndarray) -> PyTree[Array]:
     control = net.control
     if isinstance(control, Stagewise):
         return _stage_theta(control, times)
-    return sx.theta_path(net.field, control, times, integrator=net.integrator)
+    return sx.theta_path(net, times)
 
 
 def _stage_theta(control: Stagewise, times: np.ndarray) -> PyTree[Array]:

@@ -83,7 +83,7 @@ def updown_from_hidden_layer(
     *,
     activation: str | Callable[[Array], Array] = "tanh",
     T: float = 1.0,
-    integrator: sx.AbstractIntegrator = sx.RK4(steps=50),
+    integrator: sx.extend.AbstractIntegrator = sx.RK4(steps=50),
 ) -> sx.Net:
     """The UpDown net whose flow is that of a single hidden layer with smooth weights (ThLemma1).
 
@@ -115,9 +115,9 @@ def updown_from_hidden_layer(
     """
     dim, width = _check(path, 0.0)
     field = sx.UpDown(dim, -(-width // dim), activation=activation)
-    control = sx.FunctionControl(field, UpDownPath(path, field.hidden), T=T)
+    control = sx.FunctionControl(field, UpDownPath(path, field.hidden_size), T=T)
     first = path(jnp.asarray(0.0))
-    lift = start(first["theta2"], first["b2"], field.hidden)
+    lift = start(first["theta2"], first["b2"], field.hidden_size)
     return sx.Net(field, control, lift=lift, integrator=integrator, key=jax.random.key(0))
 
 
@@ -164,10 +164,10 @@ class PiecePath(eqx.Module):
             "b2": jnp.concatenate(biases),
             "theta3": jnp.concatenate(lines),
         }
-        return _padded(theta, self.field.hidden)
+        return _padded(theta, self.field.hidden_size)
 
 
-class PieceControl(sx.AbstractControl):
+class PieceControl(sx.extend.AbstractControl):
     """Weights of the UpDown model that jump where those of a hidden layer do."""
 
     path: PiecePath
@@ -178,16 +178,18 @@ class PieceControl(sx.AbstractControl):
     def system(self, field: sx.AbstractField, rows: int) -> PathSystem:
         return PathSystem(field, self.path, self.path.times[1:-1])
 
-    def quadrature(self, integrator: sx.AbstractIntegrator) -> Quadrature:
+    def quadrature(self, integrator: sx.extend.AbstractIntegrator) -> Quadrature:
         nodes, weights = np.polynomial.legendre.leggauss(self.points)
         edges = np.asarray(self.path.times)
         half, middle = np.diff(edges) / 2, (edges[:-1] + edges[1:]) / 2
         times = (middle[:, None] + half[:, None] * nodes).ravel()
         return Quadrature.at(times, (half[:, None] * weights).ravel())
 
-    def cost(self, field: sx.AbstractField, integrator: sx.AbstractIntegrator) -> Float[Array, ""]:
+    def cost(
+        self, field: sx.AbstractField, integrator: sx.extend.AbstractIntegrator
+    ) -> Float[Array, ""]:
         rule = self.quadrature(integrator)
-        times = jnp.asarray(rule.moments.t, jnp.result_type(float))
+        times = jnp.asarray(rule.points.t, jnp.result_type(float))
         none = jnp.asarray(-1)
 
         def rate(t: Array) -> Array:
@@ -203,7 +205,7 @@ def updown_from_pieces(
     *,
     activation: str | Callable[[Array], Array] = "tanh",
     T: float = 1.0,
-    integrator: sx.AbstractIntegrator = sx.RK4(steps=60),
+    integrator: sx.extend.AbstractIntegrator = sx.RK4(steps=60),
 ) -> sx.Net:
     """The UpDown net whose flow is that of a single hidden layer with weights that jump
     (lem:updown_shl).
@@ -240,7 +242,7 @@ def updown_from_pieces(
     lift = start(
         jnp.concatenate([first["theta2"] for first in firsts]),
         jnp.concatenate([first["b2"] for first in firsts]),
-        field.hidden,
+        field.hidden_size,
     )
     control = PieceControl(path=path, penalty=penalty, T=float(T))
     return sx.Net(field, control, lift=lift, integrator=integrator, key=jax.random.key(0))

@@ -31,13 +31,13 @@ class WeightPath(NamedTuple):
 
 def smallest_strength(penalty: sx.Quadratic, name: str) -> float:
     """The smallest eigenvalue of $M_k$ for one entry of θ."""
-    strength = penalty.weight(name)
+    strength = penalty.strength(name)
     if isinstance(strength, SPDMatrix):
         return float(np.linalg.eigvalsh(strength.values)[0])
     return float(strength)
 
 
-def is_conserved(control: sx.AbstractControl) -> bool:
+def is_conserved(control: sx.extend.AbstractControl) -> bool:
     """Whether $R(θ(t))$ is known to be the same at all depths."""
     if isinstance(control, sx.Particles):
         return control.maximiser.conserves
@@ -63,7 +63,7 @@ def _penalties(penalty: Any, thetas: PyTree[Array]) -> Array:
 def weight_path(net: sx.Net, steps: int) -> WeightPath:
     """The weights along depth on a grid of at least so many steps, whatever the net's own grid."""
     control = net.control
-    if isinstance(control, sx.Stagewise):
+    if isinstance(control, sx.extend.Stagewise):
         raise ValueError(
             "A baked model has weights at the stages of its integrator alone, so its flow in "
             "continuous depth is not known. Certify the model that it was baked from."
@@ -76,7 +76,8 @@ def weight_path(net: sx.Net, steps: int) -> WeightPath:
     places = np.stack([first + inset, first + 0.5, first + 1 - inset], axis=1) / steps * T
     times, where = np.unique(places, return_inverse=True)
     where = np.asarray(where).reshape(steps, 3)
-    thetas = sx.theta_path(net.field, control, times, integrator=sx.RK4(steps=2 * steps))
+    finer = eqx.tree_at(lambda n: n.integrator, net, sx.RK4(steps=2 * steps))
+    thetas = sx.theta_path(finer, times)
     norms = 2 * np.asarray(_penalties(control.penalty, thetas))
     if not np.isfinite(norms).all():
         raise ValueError(
