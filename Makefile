@@ -21,7 +21,7 @@ QUICK := tests/test_net.py tests/test_fields.py tests/test_hamiltonian.py tests/
 help:
 	@echo "make demo         train the four formulations on one function: a table and a figure"
 	@echo "make lint         format, lint and types"
-	@echo "make test         the test suite (about 10 minutes on 2 cores)"
+	@echo "make test         the test suite (about 6 minutes on 2 cores)"
 	@echo "make test-all     lint, and the suite with its long checks"
 	@echo "make test-browser reports in a real browser (Chromium)"
 	@echo "make test-floor   a part of the suite with the oldest packages allowed"
@@ -44,8 +44,9 @@ demo: $(READY)
 test: $(READY)
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
 
+# The long run has the compiler as users have it (see tests/conftest.py).
 test-all: $(READY) lint
-	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m "slow or not slow"
+	XLA_FLAGS= $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m "slow or not slow"
 
 $(FLOOR)/.ready: pyproject.toml tools/floors.py
 	rm -rf $(FLOOR)
@@ -56,13 +57,13 @@ $(FLOOR)/.ready: pyproject.toml tools/floors.py
 
 test-floor: $(FLOOR)/.ready
 	$(FLOOR)/bin/python tools/smoke.py cli export plots sklearn tables
-	$(FLOOR)/bin/python -m pytest -n $(WORKERS) --dist worksteal $(QUICK)
+	XLA_FLAGS= $(FLOOR)/bin/python -m pytest -n $(WORKERS) --dist worksteal $(QUICK)
 
 test-newest:
 	$(PYTHON) -m venv $(NEWEST)
 	$(NEWEST)/bin/python $(PIP) --upgrade --upgrade-strategy eager --editable '.[test]'
 	$(NEWEST)/bin/python tools/smoke.py cli export plots sklearn tables
-	$(NEWEST)/bin/python -m pytest -n $(WORKERS) --dist worksteal $(QUICK)
+	XLA_FLAGS= $(NEWEST)/bin/python -m pytest -n $(WORKERS) --dist worksteal $(QUICK)
 
 build: $(READY)
 	rm -rf dist

@@ -15,9 +15,14 @@ from shootax._storage import container
 KEY = jax.random.key(0)
 
 
-def usually(names, *chosen: str) -> list:
+def usually(names, *chosen) -> list:
     """Parameters of a test: those chosen in every run, the others in the long one."""
-    return [n if n in chosen else pytest.param(n, marks=pytest.mark.slow) for n in names]
+    return [n if n in chosen else _long(n) for n in names]
+
+
+def _long(name):
+    values = name if isinstance(name, tuple) else (name,)
+    return pytest.param(*values, marks=pytest.mark.slow)
 
 
 class Rotor(sx.AbstractField):

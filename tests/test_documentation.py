@@ -6,12 +6,14 @@ import pathlib
 import re
 import textwrap
 
+import jax
 import pytest
 
 import shootax
 
 ROOMS = ("nn", "extend", "kernels", "maximisers", "data")
 ROOT = pathlib.Path(__file__).parents[1]
+LONG = ("README.md-2", "TrainingStep-0", "Validation-0", "compress-0", "data.rotating_mnist-0")
 BLOCK = re.compile(r"^( *)```python\n(.*?)^\1```", re.DOTALL | re.MULTILINE)
 
 pytestmark = pytest.mark.usefixtures("standard_promotion")
@@ -46,14 +48,15 @@ def examples():
             for number, code in enumerate(blocks(page.read_text())):
                 found[code] = f"{page.relative_to(ROOT)}-{number}"
     return [
-        pytest.param(code, id=name, marks=pytest.mark.slow if is_long(code) else ())
+        pytest.param(code, id=name, marks=pytest.mark.slow if is_long(code, name) else ())
         for code, name in found.items()
     ]
 
 
-def is_long(code):
-    """Training of models of sequences."""
-    return "Forecaster(" in code or "LatentModel(" in code
+def is_long(code, name):
+    """Training of models of sequences, and that of the guides."""
+    guide = name.startswith(("docs/guides", "docs/index")) and ("fit(" in code or "export" in code)
+    return guide or "Forecaster(" in code or "LatentModel(" in code or name in LONG
 
 
 def promised(code):
@@ -68,6 +71,18 @@ def promised(code):
             yield comment
 
 
+@pytest.fixture
+def cache_elsewhere(tmp_path_factory, monkeypatch):
+    """An example may choose a cache for programs: not that of the user, and not for other tests."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
+    names = ("jax_compilation_cache_dir", "jax_persistent_cache_min_compile_time_secs")
+    before = {name: getattr(jax.config, name) for name in names}
+    yield
+    for name, value in before.items():
+        jax.config.update(name, value)
+
+
+@pytest.mark.usefixtures("cache_elsewhere")
 @pytest.mark.parametrize("code", examples())
 def test_example(code, tmp_path, monkeypatch, capsys):
     """It runs without an error, and prints what its comments say."""

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import shootax as sx
-from cases import KEY
+from cases import KEY, usually
 from shootax import _fork
 
 FIELD = sx.UpDown(2, 3, activation="tanh")
@@ -75,6 +75,7 @@ PROGRAM = """
         "call": lambda: net(x),
         "predict": lambda: sx.predict(net, x),
         "fit": lambda: sx.fit(net, x, x, epochs=1),
+        "fit_many": lambda: sx.fit_many([net], x, x, epochs=1),
     }
     child = os.fork()
     if child == 0:
@@ -89,7 +90,7 @@ PROGRAM = """
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows cannot fork")
-@pytest.mark.parametrize("call", ["call", "predict", "fit"])
+@pytest.mark.parametrize("call", usually(["call", "predict", "fit", "fit_many"], "fit"))
 def test_a_fork_after_jax_is_an_error_and_not_a_hang(call):
     command = [sys.executable, "-W", "ignore", "-c", textwrap.dedent(PROGRAM), call]
     assert subprocess.run(command, timeout=120).returncode == 7

@@ -64,3 +64,15 @@ def test_both_numbers_of_threads_are_planned_and_names_checked():
     assert run.parts == ("memory", "forms")
     with pytest.raises(ValueError, match="threads"):
         planned(None, None, "three", False)
+
+
+def test_bad_places_are_told_before_anything_is_measured(tmp_path, monkeypatch):
+    def work(*_):
+        raise AssertionError("The work has begun.")
+
+    monkeypatch.setattr("benchmarks.speed.run.measured", work)
+    with pytest.raises(SystemExit, match="is a folder"):
+        main(["--quick", "--json", str(tmp_path)])
+    (tmp_path / "file").touch()
+    with pytest.raises(SystemExit, match="benchmarks: "):
+        main(["--quick", "--json", str(tmp_path / "file" / "results.json")])

@@ -19,6 +19,7 @@ def losses(run, steps: int = 3) -> list[float]:
     return [run() for _ in range(steps)]
 
 
+@pytest.mark.slow
 def test_diffrax_has_our_losses():
     case = TINY[1]  # the other kind is compared when the command is tested
     begin = start(case, dtype=np.float64)
@@ -37,6 +38,7 @@ def test_torchdiffeq_has_our_losses(case: Case):
     np.testing.assert_allclose(losses(rival_torch.runner(case, begin)), mine, rtol=1e-10)
 
 
+@pytest.mark.slow
 def test_every_form_has_the_same_losses():
     begin, plain = start(TINY[1], dtype=np.float64), ours.plain_field(TINY[1])
     mine = losses(ours.runner(TINY[1], begin), 2)

@@ -1,4 +1,4 @@
-"""The command `shootax`, run as a user runs it."""
+"""The command `shootax`: most of it in this process, the rest as a user runs it."""
 
 import json
 import pathlib
@@ -20,10 +20,10 @@ def run(*arguments, timeout=300):
     )
 
 
-def test_count_prints_the_paper_s_tables_as_json():
-    done = run("count", "--json")
-    assert done.returncode == 0, done.stderr
-    rows = json.loads(done.stdout)
+def test_count_prints_the_paper_s_tables_as_json(shootax):
+    code, out, err = shootax("count", "--json")
+    assert code == 0, err
+    rows = json.loads(out)
     assert len(rows) == 56
     expected = [
         {
@@ -38,11 +38,11 @@ def test_count_prints_the_paper_s_tables_as_json():
     assert sorted(map(str, rows)) == sorted(map(str, expected))
 
 
-def test_count_prints_tables_for_people():
-    done = run("count")
-    assert done.returncode == 0, done.stderr
+def test_count_prints_tables_for_people(shootax):
+    code, out, err = shootax("count")
+    assert code == 0, err
     for number in ("84,101", "334,858", "542"):
-        assert number in done.stdout
+        assert number in out
 
 
 def test_version():
@@ -50,17 +50,17 @@ def test_version():
 
 
 @pytest.mark.parametrize("arguments", [("cuont",), ("count", "--xml"), ("demo", "--epochs", "0")])
-def test_mistakes_are_told_in_a_line_and_an_exit_code(arguments):
-    done = run(*arguments)
-    assert done.returncode == 2
-    assert "Traceback" not in done.stderr
-    assert arguments[-1] in done.stderr or "Invalid value" in done.stderr
+def test_mistakes_are_told_in_a_line_and_an_exit_code(shootax, arguments):
+    code, _, err = shootax(*arguments)
+    assert code == 2
+    assert "Traceback" not in err
+    assert arguments[-1] in err or "Invalid value" in err
 
 
-def test_no_command_shows_help():
-    done = run()
-    assert "count" in done.stdout + done.stderr
-    assert "demo" in done.stdout + done.stderr
+def test_no_command_shows_help(shootax):
+    _, out, err = shootax()
+    assert "count" in out + err
+    assert "demo" in out + err
 
 
 @pytest.mark.slow

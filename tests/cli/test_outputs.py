@@ -18,7 +18,7 @@ TABLE = "x,y\n" + "".join(f"{i % 7},{i % 5}.5\n" for i in range(20))
 @pytest.fixture
 def here(tmp_path, monkeypatch):
     """A folder with a table and a net, and nothing that may be computed."""
-    from shootax.cli import bench
+    from shootax import export
     from shootax.sklearn import _training as training
 
     def work(*_, **__):
@@ -27,8 +27,7 @@ def here(tmp_path, monkeypatch):
     for module, name in (
         (training, "train"),
         (sx, "compress"),
-        (sx, "export"),
-        (bench, "measured"),
+        (export, "write"),
     ):
         monkeypatch.setattr(module, name, work)
     monkeypatch.chdir(tmp_path)
@@ -64,14 +63,6 @@ def test_inputs_are_spared(shootax, here, command, source):
 def test_bad_places_are_told_first(shootax, here, command, out, message):
     code, _, _ = shootax(*COMMANDS[command], out)
     assert message in code
-
-
-def test_bad_places_for_measurements(shootax, here):
-    (here / "file").touch()
-    code, _, _ = shootax("bench", "--quick", "--json", ".")
-    assert "is a folder" in code
-    code, _, _ = shootax("bench", "--quick", "--json", "file/results.json")
-    assert code.startswith("shootax: ")
 
 
 @pytest.mark.parametrize("out", ["p.xlsx", "p", "p.json", "p.csv.zip"])

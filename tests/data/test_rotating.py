@@ -53,6 +53,7 @@ def test_level_of_the_mean_image(frame_3):
     assert np.mean((test - mean) ** 2) == pytest.approx(0.0366, rel=0.02)
 
 
+@pytest.mark.slow
 def test_level_of_twenty_principal_components(frame_3):
     train, test, mean = frame_3
     _, _, directions = np.linalg.svd(train - mean, full_matrices=False)

@@ -73,7 +73,7 @@ def test_what_cannot_be_exported_is_named(tmp_path):
         write(sx.Chain(lambda x: jnp.sort(x, axis=1)), tmp_path / "a.npz", to="numpy", input=(2,))
     with pytest.raises(ValueError, match="Tsit5 has no fixed stages"):
         write(net(integrator=sx.Tsit5()), tmp_path / "net.onnx", to="onnx")
-    with pytest.raises(ValueError, match="Give its shape"):
+    with pytest.raises(ValueError, match="Give the shape of one sample"):
         write(sx.Chain(jnp.tanh), tmp_path / "net.onnx", to="onnx")
     with pytest.raises(ValueError, match="format"):
         write(net(), tmp_path / "net.tflite", to="tflite")  # pyright: ignore

@@ -90,6 +90,7 @@ def test_save_and_load(net, tmp_path):
     np.testing.assert_array_equal(loaded(X), net(X))
 
 
+@pytest.mark.slow
 def test_training_gradient_is_that_of_differentiating_the_hamiltonian(net):
     def gradient(form):
         control = sx.Particles(net.field, net.control.ensemble, form=form)

@@ -29,6 +29,7 @@ def memory():
     return {name: [temporary_bytes(mode, steps) for steps in STEPS] for name, mode in modes.items()}
 
 
+@pytest.mark.slow
 def test_direct_grows_with_depth(memory):
     assert 80 < memory["direct"][1] / memory["direct"][0] < 120, memory
 

@@ -81,7 +81,10 @@ def test_blocks_of_time_are_used_exactly(integrator):
     np.testing.assert_allclose(got, state.T, atol=tolerance)
 
 
-@pytest.mark.parametrize("integrator", [sx.RK4(13), sx.Tsit5(rtol=1e-8, atol=1e-9)])
+@pytest.mark.parametrize(
+    "integrator",
+    [sx.RK4(13), pytest.param(sx.Tsit5(rtol=1e-8, atol=1e-9), marks=pytest.mark.slow)],
+)
 @pytest.mark.parametrize("reverse", [pytest.param(False, marks=pytest.mark.slow), True])
 def test_times_of_its_own_for_each_row_equal_runs_one_by_one(integrator, reverse):
     field = sx.UpDown(dim=1, inflation=3, activation="tanh")
@@ -143,8 +146,10 @@ def test_implicit_steps_that_are_not_solved_are_nan(kind):
     assert np.isnan(end(30.0, 50)).all()
 
 
-@pytest.mark.parametrize("integrator", [sx.RK4(8), sx.Tsit5()])
-@pytest.mark.parametrize("reverse", [False, True])
+@pytest.mark.parametrize(
+    "integrator", [sx.RK4(8), pytest.param(sx.Tsit5(), marks=pytest.mark.slow)]
+)
+@pytest.mark.parametrize("reverse", [pytest.param(False, marks=pytest.mark.slow), True])
 def test_wrong_times_are_nan_inside_a_program(integrator, reverse):
     """Beyond the end, before the start and out of order; the right ones and their gradient are not
     touched by them."""

@@ -7,6 +7,7 @@ import optax
 from jaxtyping import Array, PyTree
 
 from shootax._errors import DivergedError
+from shootax._fork import refuse_after_fork
 from shootax._train.checkpoint import Checkpoint
 from shootax._train.engine import train
 from shootax._train.losses import Loss
@@ -98,6 +99,7 @@ def fit(
         print(len(log.getvalue().splitlines()))  # 3
         ```
     """
+    refuse_after_fork()  # the problem is already made by JAX
     problem = make_problem(
         net,
         x,

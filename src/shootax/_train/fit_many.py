@@ -9,6 +9,7 @@ import equinox as eqx
 from jaxtyping import Array, PyTree
 
 from shootax._errors import DivergedError
+from shootax._fork import refuse_after_fork
 from shootax._measures import nets as nets_in
 from shootax._train.checkpoint import Checkpoint
 from shootax._train.engine import train
@@ -67,6 +68,7 @@ def fit_many(
         print([fit.net.control.ensemble.particles for fit in fits])  # [3, 3, 3]
         ```
     """
+    refuse_after_fork()
     nets = _checked(nets, x)
     if seeds is None:
         seeds = [as_seed(seed) + i for i in range(len(nets))]
