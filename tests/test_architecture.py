@@ -175,7 +175,7 @@ def test_files_are_short():
 # Folders of one person's machine, and addresses that only one network knows.
 LOCAL = re.compile(
     r"(?<![\w.~*])/(?:home|root|work|workspace|mnt|opt|Users)/\w"
-    r"|\b(?:localhost|(?:10|127|192\.168)(?:\.\d{1,3}){2,3})\b(?!\.\d)"
+    r"|\b(?:10|192\.168)(?:\.\d{1,3}){2,3}\b(?!\.\d)"
     r"|https?://[\w.-]+\.(?:internal|local|lan|corp)\b"
 )
 

@@ -21,6 +21,9 @@ MODULES = (
     "shootax.plots",
     "shootax.sweeps",
     "shootax.paper",
+    "shootax.report",
+    "shootax.sklearn.tables",
+    "shootax.theory",
 )
 
 

@@ -97,10 +97,8 @@ from shootax._measures import summary as summary
 # Plain networks
 from shootax._bake import bake as bake
 from shootax._bake import predict as predict
-from shootax._bake_report import Baked as Baked
 from shootax._bake_report import bake_report as bake_report
 from shootax._bake_report import bake_within as bake_within
-from shootax._compress import Compression as Compression
 from shootax._compress import compress as compress
 
 # Files

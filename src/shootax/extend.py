@@ -2,6 +2,8 @@
 
 from shootax._arrays import as_numbers as as_numbers
 from shootax._bake import baked as baked
+from shootax._bake_report import Baked as Baked
+from shootax._compress import Compression as Compression
 from shootax._controls import AbstractControl as AbstractControl
 from shootax._controls import AbstractParticleControl as AbstractParticleControl
 from shootax._controls import Quadrature as Quadrature

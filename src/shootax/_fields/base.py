@@ -16,7 +16,7 @@ from jaxtyping import Array, PyTree
 from shootax._activations import Activation
 
 if TYPE_CHECKING:
-    from shootax._fields.block import AbstractBlockField
+    from shootax._fields.block import AbstractBlockField, Layout
     from shootax._maximisers import AbstractMaximiser
     from shootax._penalties import AbstractPenalty, Penalty
 
@@ -113,6 +113,12 @@ class AbstractField(eqx.Module):
     def has_theta(self) -> bool:
         """Whether there are weights θ at all. Without them the particles themselves are the field."""
         return True
+
+    @property
+    def layout(self) -> "Layout | None":
+        """Parts, features and blocks of a field that is a table of them, such as a block field or a
+        convolution; `None` for any other."""
+        return None
 
     def as_blocks(self) -> "AbstractBlockField | None":
         """The field as one made of blocks, with the same θ, if it is; otherwise a layout may still be

@@ -72,11 +72,10 @@ def _is_number(column: Any) -> bool:
 
 
 def _scaled(model: pathlib.Path, record: dict[str, Any], table: Any) -> np.ndarray:
-    from shootax.sklearn import ShootingClassifier, ShootingRegressor
-    from shootax.sklearn import _columns as columns
-    from shootax.sklearn import _saving as saving
+    from shootax.sklearn import load_estimator
+    from shootax.sklearn import tables as columns
 
-    estimator = saving.load(model, ShootingRegressor, ShootingClassifier)
+    estimator = load_estimator(model)
     if record.get("table") is None:
         raise ValueError(
             f"{model} was not fitted by `shootax fit`, so it does not know the columns of a table. Give "

@@ -65,7 +65,7 @@ def _numbers(text: str | None) -> list[int] | None:
         raise ValueError(f"--particles takes numbers such as 1,2,5; got {text!r}.") from error
 
 
-def _show(found: sx.Compression) -> None:
+def _show(found: sx.extend.Compression) -> None:
     table = Table(title="Error against the number of particles", box=SIMPLE, show_edge=False)
     for heading in ("particles", "relative error", "at least", "parameters"):
         table.add_column(heading, justify="right", no_wrap=True)

@@ -68,10 +68,9 @@ def _of_arrays(data: pathlib.Path, target: str | None) -> dict[str, Any]:
 def _estimator(
     model: pathlib.Path, record: dict[str, Any], data: pathlib.Path | None, target: str | None
 ) -> tuple[Any, dict[str, Any]]:
-    from shootax.sklearn import ShootingClassifier, ShootingForecaster, ShootingRegressor
-    from shootax.sklearn import _saving as saving
+    from shootax.sklearn import load_estimator
 
-    estimator = saving.load(model, ShootingRegressor, ShootingClassifier, ShootingForecaster)
+    estimator = load_estimator(model)
     if data is None:
         return estimator, {}
     if data.suffix.lower() == ".npz":
@@ -84,7 +83,7 @@ def _estimator(
 def _of_table(about: dict[str, Any], data: pathlib.Path, target: str | None) -> dict[str, Any]:
     """Columns as `shootax fit` learned to read them."""
     from shootax.cli import tables
-    from shootax.sklearn import _columns as columns
+    from shootax.sklearn import tables as columns
 
     table = tables.read(data)
     wanted = about["target"] if target is None else target

@@ -36,7 +36,7 @@ def theta_at(net: Net, times: np.ndarray) -> PyTree[Array]:
     control = net.control
     if isinstance(control, Stagewise):
         return _stage_theta(control, times)
-    return sx.theta_path(net.field, control, times, integrator=net.integrator)
+    return sx.theta_path(net, times)
 
 
 def _stage_theta(control: Stagewise, times: np.ndarray) -> PyTree[Array]:

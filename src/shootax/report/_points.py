@@ -5,7 +5,6 @@ from typing import Any
 import jax
 import numpy as np
 
-from shootax.extend import AbstractBlockField, AbstractConvField
 from shootax.report._encode import floats
 from shootax.report._paths import particles_at
 from shootax.report._subject import Part, Subject
@@ -53,7 +52,7 @@ def flow_section(part: Part, subject: Subject, times: np.ndarray) -> dict[str, A
             axes.append(_axis(name, along, data, q, p, lambda z, d=direction: z @ d))
     if len(kept) < count:
         notes.append(f"{len(kept)} of the {count} coordinates can be chosen: those that vary most.")
-    if isinstance(part.net.field, AbstractConvField):
+    if part.net.field.free_axes:
         notes.append("The states are images; each coordinate is the mean of one channel.")
     return {
         "axes": axes,
@@ -67,25 +66,21 @@ def flow_section(part: Part, subject: Subject, times: np.ndarray) -> dict[str, A
 def _vectors(part: Part, tree: Any) -> np.ndarray:
     """States as vectors, `(frames, rows, coordinates)`; images as the means of their channels."""
     leaves = [np.asarray(leaf, np.float64) for leaf in jax.tree.leaves(tree)]
-    if isinstance(part.net.field, AbstractConvField):
+    if part.net.field.free_axes:
         leaves = [leaf.mean(axis=tuple(range(3, leaf.ndim))) for leaf in leaves]
     return np.concatenate([leaf.reshape(*leaf.shape[:2], -1) for leaf in leaves], axis=-1)
 
 
 def _visible(part: Part) -> int:
-    field = part.net.field
-    return field.dim if isinstance(field, AbstractBlockField | AbstractConvField) else 0
+    return part.net.field.visible_size or 0
 
 
 def _names(part: Part) -> list[str]:
     field = part.net.field
-    if isinstance(field, AbstractConvField):
-        visible, hidden = field.dim, field.hidden
-        return [f"channel {i + 1}" for i in range(visible)] + [
-            f"hidden channel {i + 1}" for i in range(hidden)
-        ]
-    if isinstance(field, AbstractBlockField):
-        return [f"x{i + 1}" for i in range(field.dim)] + [f"v{i + 1}" for i in range(field.hidden)]
+    if field.visible_size is not None:
+        shown, rest = ("channel ", "hidden channel ") if field.free_axes else ("x", "v")
+        visible = [f"{shown}{i + 1}" for i in range(field.visible_size)]
+        return visible + [f"{rest}{i + 1}" for i in range(field.hidden_size)]
     names = []
     for path, leaf in jax.tree_util.tree_leaves_with_path(field.state):
         start = ".".join(str(getattr(key, "key", getattr(key, "idx", key))) for key in path) or "z"

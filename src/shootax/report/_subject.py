@@ -12,7 +12,7 @@ import numpy as np
 import shootax as sx
 from shootax import Net
 from shootax._checks import is_concrete
-from shootax.nn import IdentityLift, LinearLift, ParticleChain
+from shootax.nn import ParticleChain
 
 ROWS = 200
 """So many samples move through the pictures."""
@@ -161,16 +161,9 @@ def chosen_rows(rows: int, most: int = ROWS) -> np.ndarray:
 def invented_inputs(net: Net) -> Any:
     """Random inputs for a net of which the lift tells their shape; otherwise `None`."""
     lift, field = net.lift, net.field
-    if isinstance(lift, LinearLift):
-        shape: Any = jax.ShapeDtypeStruct((lift.weight.shape[1],), float)
-    elif isinstance(lift, IdentityLift):
-        shape = field.state
-    elif isinstance(lift, sx.nn.AbstractLift) and isinstance(field, sx.extend.AbstractBlockField):
-        shape = jax.ShapeDtypeStruct((field.dim,), float)
-    elif isinstance(lift, sx.nn.ChannelLift):
-        shape = jax.ShapeDtypeStruct((field.dim, *field.state.shape[1:]), float)  # pyright: ignore
-    else:
+    if not isinstance(lift, sx.nn.AbstractLift):
         return None
+    shape: Any = lift.input_shape(field)
     rng, dtype = np.random.default_rng(0), precision(net)
     return jax.tree.map(
         lambda leaf: jnp.asarray(rng.uniform(-1.5, 1.5, (100, *leaf.shape)), dtype), shape

@@ -231,7 +231,7 @@ def _net(layers: list[Layer], edges: np.ndarray, activation: str, shared: bool) 
     field = sx.UpDown(dim, -(-width * blocks // dim), activation=activation)
     if shared:
         # One block serves all slices: its inner weights never change, so v = θ2 x + b2 throughout.
-        thetas, firsts = [_one_block(layer, field.hidden) for layer in layers], layers[:1]
+        thetas, firsts = [_one_block(layer, field.hidden_size) for layer in layers], layers[:1]
     else:
         held = tuple(_Held({name: jnp.asarray(v) for name, v in each.items()}) for each in layers)
         path = PiecePath(field, held, tuple(map(float, edges)))
@@ -243,7 +243,7 @@ def _net(layers: list[Layer], edges: np.ndarray, activation: str, shared: bool) 
     lift = start(
         jnp.asarray(np.concatenate([first["theta2"] for first in firsts])),
         jnp.asarray(np.concatenate([first["b2"] for first in firsts])),
-        field.hidden,
+        field.hidden_size,
     )
     steps = len(layers) * max(1, math.ceil(40 / len(layers)))
     return sx.Net(field, control, lift=lift, integrator=sx.RK4(steps=steps), key=jax.random.key(0))

@@ -115,9 +115,9 @@ def updown_from_hidden_layer(
     """
     dim, width = _check(path, 0.0)
     field = sx.UpDown(dim, -(-width // dim), activation=activation)
-    control = sx.FunctionControl(field, UpDownPath(path, field.hidden), T=T)
+    control = sx.FunctionControl(field, UpDownPath(path, field.hidden_size), T=T)
     first = path(jnp.asarray(0.0))
-    lift = start(first["theta2"], first["b2"], field.hidden)
+    lift = start(first["theta2"], first["b2"], field.hidden_size)
     return sx.Net(field, control, lift=lift, integrator=integrator, key=jax.random.key(0))
 
 
@@ -164,7 +164,7 @@ class PiecePath(eqx.Module):
             "b2": jnp.concatenate(biases),
             "theta3": jnp.concatenate(lines),
         }
-        return _padded(theta, self.field.hidden)
+        return _padded(theta, self.field.hidden_size)
 
 
 class PieceControl(sx.extend.AbstractControl):
@@ -242,7 +242,7 @@ def updown_from_pieces(
     lift = start(
         jnp.concatenate([first["theta2"] for first in firsts]),
         jnp.concatenate([first["b2"] for first in firsts]),
-        field.hidden,
+        field.hidden_size,
     )
     control = PieceControl(path=path, penalty=penalty, T=float(T))
     return sx.Net(field, control, lift=lift, integrator=integrator, key=jax.random.key(0))

@@ -76,7 +76,8 @@ def weight_path(net: sx.Net, steps: int) -> WeightPath:
     places = np.stack([first + inset, first + 0.5, first + 1 - inset], axis=1) / steps * T
     times, where = np.unique(places, return_inverse=True)
     where = np.asarray(where).reshape(steps, 3)
-    thetas = sx.theta_path(net.field, control, times, integrator=sx.RK4(steps=2 * steps))
+    finer = eqx.tree_at(lambda n: n.integrator, net, sx.RK4(steps=2 * steps))
+    thetas = sx.theta_path(finer, times)
     norms = 2 * np.asarray(_penalties(control.penalty, thetas))
     if not np.isfinite(norms).all():
         raise ValueError(

@@ -36,7 +36,6 @@ import numpy as np
 import shootax as sx
 from shootax import _checks as checks
 from shootax import nn
-from shootax.extend import AbstractBlockField
 from shootax.theory._activations import Activations
 from shootax.theory._bounds import largest_kernel, reached
 from shootax.theory._certify import initial_states
@@ -105,9 +104,10 @@ def rademacher(net: sx.Net, x: Any, *, activations: Activations = None) -> Radem
 def _read_out(net: sx.Net, bounds: FieldBounds) -> list[str]:
     """The parts of the state that the output depends on: the visible ones, or all of them."""
     shown = isinstance(net.readout, nn.VisibleReadout | nn.LinearReadout)
-    if not shown or not isinstance(net.field, AbstractBlockField):
+    visible = net.field.visible_size
+    if not shown or visible is None:
         return list(bounds.parts)
-    return [part for part, rows in bounds.parts.items() if rows.start < net.field.dim]
+    return [part for part, rows in bounds.parts.items() if rows.start < visible]
 
 
 def _norm(net: sx.Net) -> float:

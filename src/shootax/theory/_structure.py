@@ -11,7 +11,6 @@ import numpy as np
 from jaxtyping import Array, PyTree
 
 import shootax as sx
-from shootax.extend import AbstractBlockField, AbstractConvField
 from shootax.theory._activations import Activations
 from shootax.theory._bounds import Growth
 from shootax.theory._kernels import kernel_constants
@@ -188,9 +187,10 @@ def field_bounds(net: sx.Net, state: tuple[int, ...], activations: Activations) 
     field, penalty = net.field, net.control.penalty
     if isinstance(field, sx.RKHS):
         return KernelBounds(field)
-    if not isinstance(field, AbstractBlockField | AbstractConvField):
+    layout = field.layout
+    if layout is None:
         raise ValueError(_unknown(field))
-    if field.layout.damping:
+    if layout.damping:
         raise ValueError(
             f"{type(field).__name__} has damping, a drift that is free of θ. The norm of its field is "
             "then neither conserved nor bounded by R, so the theory does not apply. Use a field that "
@@ -201,7 +201,7 @@ def field_bounds(net: sx.Net, state: tuple[int, ...], activations: Activations) 
             f"The theory needs a quadratic penalty, whose value is half the squared norm of the "
             f"field, got {type(penalty).__name__}. Use shootax.Quadratic()."
         )
-    return BlockBounds(block_table(field, penalty, state, activations))
+    return BlockBounds(block_table(field, layout, penalty, state, activations))
 
 
 def _unknown(field: sx.AbstractField) -> str:

@@ -11,7 +11,7 @@ import numpy as np
 from jaxtyping import Array
 
 import shootax as sx
-from shootax.extend import AbstractBlockField, AbstractConvField
+from shootax.extend import Layout
 from shootax.theory._activations import ActivationBounds, Activations, activation_bounds
 from shootax.theory._bounds import Growth
 from shootax.theory._model import smallest_strength
@@ -112,18 +112,17 @@ class BlockTable:
 
 
 def block_table(
-    field: AbstractBlockField | AbstractConvField,
+    field: sx.AbstractField,
+    layout: Layout,
     penalty: sx.Quadratic,
     state: tuple[int, ...],
     activations: Activations,
 ) -> BlockTable:
     """The terms of a field whose states have the shape `state`: `(size,)` or `(channels, *space)`."""
-    layout = field.layout
     features = {feature.name: feature for feature in layout.features}
     places = math.prod(state[1:])
-    convolution = isinstance(field, AbstractConvField)
-    space = len(field.size) if convolution else 0
-    window = field.window**space if convolution else 1
+    space = field.free_axes
+    window = field.window**space if space else 1  # pyright: ignore[reportAttributeAccessIssue]
     terms = []
     for block in layout.blocks:
         feature = features[block.feature]
@@ -144,7 +143,8 @@ def block_table(
             )
         )
     parts = {
-        name: slice(rows.start * places, rows.stop * places) for name, rows in layout.rows().items()
+        name: slice(part.start * places, part.stop * places)
+        for name, part in layout.part_slices().items()
     }
     weights = sum(leaf.size for leaf in jax.tree.leaves(field.theta))
     return BlockTable(parts, dict(layout.parts), tuple(terms), weights)
