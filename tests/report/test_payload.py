@@ -61,7 +61,7 @@ STEPS5 = sx.RK4(steps=5)
 def test_weights_and_energy_are_those_of_the_library():
     net, x, y = regression()
     part = build(net, x, y)["nets"][0]
-    theta = sx.theta_path(net.field, net.control, part["times"], integrator=net.integrator)
+    theta = sx.theta_path(net, part["times"])
     for entry, (name, leaf) in zip(part["weights"]["parts"], sorted(theta.items()), strict=True):
         assert entry["name"].replace("θ", "theta")[0] == name[0]
         flat = np.asarray(leaf).reshape(len(leaf), -1)

@@ -50,7 +50,7 @@ def x():
 
 def test_smooth_weights_give_the_same_flow(x):
     net = theory.updown_from_hidden_layer(smooth(), integrator=TIGHT, T=1.3)
-    assert net.field.hidden == 6  # five neurons, and one that does nothing
+    assert net.field.hidden_size == 6  # five neurons, and one that does nothing
     expected = reference([smooth()], (0, 1.3), x)
     np.testing.assert_allclose(net(jnp.asarray(x)), expected, atol=1e-8)
 
