@@ -123,6 +123,7 @@ def test_final_momenta_are_minus_the_gradient_of_the_loss(name):
     assert np.abs(ensemble.p - end.p).max() > 0.01  # momenta did move
 
 
+@pytest.mark.slow
 def test_descent_on_free_weights_gains_nothing():
     field = FIELDS["updown"]
     net, _ = trained(field, sx.RK4(40))

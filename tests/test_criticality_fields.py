@@ -74,7 +74,7 @@ def nearby(field, penalty, x, p):
     return end.q + end.p / (2 * GAMMA), p + 0.02 * noise
 
 
-@pytest.mark.parametrize("name", usually(CASES, *(set(CASES) - {"single-hidden-layer"})))
+@pytest.mark.parametrize("name", usually(CASES, "rkhs"))
 def test_no_gradient_by_free_layers(name):
     field, penalty, momentum = CASES[name]
     x, y = samples(field)

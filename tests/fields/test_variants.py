@@ -28,7 +28,7 @@ def problem(field, momentum=0.5):
     return ensemble, z
 
 
-@pytest.mark.parametrize("form", ["dense", "kernel"])
+@pytest.mark.parametrize("form", ["dense", pytest.param("kernel", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", FIELDS)
 def test_automatic_is_closed_form(name, form):
     """In state, momentum, θ and training gradient, after one step."""

@@ -29,7 +29,6 @@ def heights(maximiser):
     return np.asarray(jax.jit(jax.vmap(one))(*problems()))
 
 
-@pytest.mark.slow
 def test_the_global_maximum_is_found_more_often():
     one, some, many = (heights(sx.maximisers.PerNeuron(starts=n)) for n in (1, 16, 300))
     # Starts of the shorter list are not among those of the longer: either may find more.
@@ -40,6 +39,7 @@ def test_the_global_maximum_is_found_more_often():
     np.testing.assert_array_less(one - 1e-9, some)
 
 
+@pytest.mark.slow
 def test_what_is_said_about_the_starts():
     """Which one was taken, for each neuron, and how many maxima there are, against a plain search."""
     field = sx.SingleHiddenLayer(dim=2, width=3)
