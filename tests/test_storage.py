@@ -367,5 +367,5 @@ def test_a_file_without_a_part_that_has_a_default(tmp_path):
     assert loaded(jnp.ones((2, 1, 9, 9))).shape == (2, 3)
     del tree["fields"]["bias"]
     rewrite_header(path, model=json.dumps(tree))
-    with pytest.raises(sx.FileFormatError, match="has the parts"):
+    with pytest.raises(sx.FileFormatError, match="lacks the field 'bias'"):
         sx.load(path)
