@@ -51,7 +51,10 @@ def test_wrong_arguments(make, error, message):
 
 @pytest.mark.parametrize("penalty", [1.0, "quadratic", sx.Quadratic])
 def test_what_is_no_penalty(penalty):
-    with pytest.raises(TypeError, match=r"penalty must be a penalty or particle penalty, got"):
+    with pytest.raises(
+        TypeError,
+        match=r"penalty must be an instance of AbstractPenalty or AbstractParticlePenalty, got",
+    ):
         sx.Static(FIELD, penalty=penalty, key=KEY)
 
 

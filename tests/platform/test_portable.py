@@ -77,7 +77,7 @@ def run(system, *arguments, folder):
     )
 
 
-@pytest.mark.parametrize("system", ["darwin", "win32"])
+@pytest.mark.parametrize("system", [pytest.param("darwin", marks=pytest.mark.slow), "win32"])
 def test_help_and_count(system, tmp_path):
     done = run(system, "--help", folder=tmp_path)
     assert done.returncode == 0, done.stderr
@@ -87,6 +87,7 @@ def test_help_and_count(system, tmp_path):
     assert json.loads(done.stdout)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("system", ["darwin", "win32"])
 def test_sweep_in_processes(system, tmp_path):
     """Cores are counted, the folder is locked, and workers are started, each in its own way."""

@@ -39,7 +39,7 @@ def test_every_epoch_has_fresh_samples():
 
 def test_what_goes_with_a_sampler():
     x = np.ones((3, 1))
-    for options in ({"y": x}, {"weights": np.ones(7)}):
+    for options in ({"y": x}, {"sample_weight": np.ones(7)}):
         with pytest.raises(ValueError, match="A sampler draws x and y"):
             sx.fit(NET, Draws(), epochs=1, **options)
     with pytest.raises(ValueError, match="as a pair"):
