@@ -45,6 +45,7 @@ def test_paper_sizes():
         assert sx.count(model.net) == 2 * 100 * (a + 1) * d + a * d * (d + 1)
 
 
+@pytest.mark.slow
 def test_versions_of_digits_take_the_place_of_epochs():
     experiment = EXPERIMENTS["rotating-mnist"]
     settings = make_settings(experiment, "smoke", "best", formulations=["static-direct"])

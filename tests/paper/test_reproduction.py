@@ -92,6 +92,7 @@ def test_killed_in_the_middle_of_a_sweep_and_of_a_run(whole, tmp_path):
     assert not list(store.checkpoints.iterdir())
 
 
+@pytest.mark.slow
 def test_results(whole):
     base, runs = whole
     assert [run["status"] for run in runs] == ["ok"] * 4
@@ -112,6 +113,7 @@ def test_results(whole):
     assert {"jax", "python", "shootax"} <= sweep["versions"].keys()
 
 
+@pytest.mark.slow
 def test_one_that_diverges_is_recorded_and_the_others_go_on(whole, tmp_path):
     base, _ = whole
     wild = settings(epochs=30, learning_rate=1e9)
@@ -139,6 +141,7 @@ def test_a_worker_that_is_killed_takes_only_its_group_along(whole, tmp_path):
     assert without_seconds(finish(settings(), out, base / "cache")) == without_seconds(expected)
 
 
+@pytest.mark.slow
 def test_folder_of_another_sweep_is_left_alone(whole):
     base, _ = whole
     before = {path: path.stat().st_mtime_ns for path in (base / "out").rglob("*")}

@@ -107,7 +107,7 @@ def test_particles_start_as_they_are_and_move_like_data(net):
     h = 1e-4
     lines = sx.plots.particles(net, times=[0.0, h])[1].lines
     slopes = [np.diff(line.get_ydata())[0] / h for line in lines]
-    theta = sx.theta_path(FIELD, net.control, [0.0])["theta2"][0]
+    theta = sx.theta_path(net, [0.0])["theta2"][0]
     np.testing.assert_allclose(slopes, -(ensemble.p[:, 1:] @ theta)[:, 0], rtol=1e-2)
 
 
@@ -130,7 +130,7 @@ def test_a_net_without_particles_has_none_to_draw():
 def test_weight_norms_are_those_of_theta(net):
     times = [0.0, 0.5, 1.2]
     axes = sx.plots.weight_norms(net, times=times)
-    theta = sx.theta_path(FIELD, net.control, times, integrator=net.integrator)
+    theta = sx.theta_path(net, times)
     assert [line.get_label() for line in axes.lines] == sorted(theta)
     for line in axes.lines:
         values = np.asarray(theta[line.get_label()]).reshape(3, -1)
@@ -139,7 +139,7 @@ def test_weight_norms_are_those_of_theta(net):
 
 def test_weight_matrices_are_those_of_theta(net):
     grid = sx.plots.weight_matrices(net, [0.0, 1.2])
-    theta = sx.theta_path(FIELD, net.control, [0.0, 1.2], integrator=net.integrator)
+    theta = sx.theta_path(net, [0.0, 1.2])
     for row, name in zip(grid, sorted(theta), strict=True):
         for axes, value in zip(row, np.asarray(theta[name]), strict=True):
             shown = axes.images[0].get_array()

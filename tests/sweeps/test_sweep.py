@@ -206,6 +206,7 @@ def test_removed_folder_gets_one_message(function, tmp_path, capfd):
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name == "nt", reason="signals")
 def test_sweep_of_a_script_is_killed_and_resumed(tmp_path):
     """The parent is killed, which ends its worker; the function is of the script itself."""
