@@ -26,7 +26,6 @@ CASES = {
 }
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     "case", [pytest.param(name, marks=case[2]) for name, case in CASES.items()]
 )
