@@ -161,7 +161,7 @@ def test_predict_with_trees_and_chains():
 
 
 def test_predict_of_nothing():
-    with pytest.raises(ValueError, match="no rows"):
+    with pytest.raises(ValueError, match="no samples"):
         sx.predict(make_net("affine", "particles"), jnp.zeros((0, 2)))
 
 
