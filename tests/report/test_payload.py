@@ -106,6 +106,7 @@ def test_the_function_at_the_end_is_the_net():
     )
 
 
+@pytest.mark.slow
 def test_regions_and_confusion_of_a_classifier():
     net, x, y = classes()
     made = build(net, x, y)
@@ -120,6 +121,7 @@ def test_regions_and_confusion_of_a_classifier():
     ]
 
 
+@pytest.mark.slow
 def test_sequences_and_images():
     net, x, y = sequences()
     results = build(net, x, y)["results"]
@@ -155,6 +157,7 @@ def test_a_baked_net_shows_what_the_original_does():
     assert made["nets"][0]["energy"].get("hamiltonian") is None
 
 
+@pytest.mark.slow
 def test_blocks_of_an_image_classifier_get_their_own_inputs():
     for passing in (True, False):
         model, x, y = images(passing)
@@ -176,6 +179,7 @@ def test_an_estimator_in_the_units_of_its_table():
     assert [value for _, value in names] == [*table.columns, "a & b <b>"]
 
 
+@pytest.mark.slow
 def test_a_classifier_of_a_table():
     model, x, y = classifier()
     results = build(model, x, y)["results"]
@@ -206,6 +210,7 @@ def test_every_field_and_control(field, control):
     assert all(np.isfinite(decoded(entry["norm"])).all() for entry in part["weights"]["parts"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "make",
     [

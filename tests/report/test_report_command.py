@@ -41,6 +41,7 @@ def test_a_net_with_arrays(shootax, tmp_path):
     assert '"kind":"sequences"' in out.read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_an_estimator_without_data(shootax, tmp_path):
     model, _, _ = regressor()
     model.save(tmp_path / "model.safetensors")
@@ -66,6 +67,7 @@ def test_requests_that_make_no_sense(shootax, tmp_path):
     assert not out.exists()
 
 
+@pytest.mark.slow
 def test_a_model_of_a_table_knows_its_columns(shootax, tmp_path):
     rows = [f"{i / 30},{'red' if i % 3 else 'blue'},{(i / 30) ** 2}" for i in range(30)]
     data, model, out = (tmp_path / n for n in ("data.csv", "model.safetensors", "report.html"))

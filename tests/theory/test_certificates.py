@@ -178,6 +178,7 @@ def test_a_ball_instead_of_the_data():
         theory.certify(net, x, radius=np.inf)
 
 
+@pytest.mark.slow
 def test_no_momenta_no_motion():
     """Bounds of a model that does nothing, in a space where the norm gives no Lipschitz constant."""
     field = FIELDS["kernels"]()
@@ -249,6 +250,7 @@ def examples():
             yield pytest.param(code, id=name)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("code", list(examples()))
 def test_examples_print_what_they_say(code, capsys):
     exec(compile(code, "example", "exec"), {})

@@ -99,6 +99,7 @@ def test_weights_that_jump_give_the_same_flow(x, integrator):
     assert np.isfinite(sx.penalty(net))
 
 
+@pytest.mark.slow
 def test_relu_layers_that_jump(x):
     pieces, times = [smooth(s) for s in (4, 5)], (0.0, 0.5, 1.0)
     integrator = sx.Dopri5(rtol=1e-9, atol=1e-10)
@@ -174,6 +175,7 @@ def test_errors_fall_with_every_refinement(name):
     assert bounds == sorted(bounds, reverse=True)
 
 
+@pytest.mark.slow
 def test_what_was_built_is_a_model_like_any_other(tmp_path, x):
     found = theory.approximate_flow(vortex, x, slices=2, width=6)
     sx.save(tmp_path / "net.safetensors", found.net)
@@ -183,6 +185,7 @@ def test_what_was_built_is_a_model_like_any_other(tmp_path, x):
     assert theory.certify(found.net, x, steps=20, jacobians=2).holds
 
 
+@pytest.mark.slow
 def test_constructions_have_certificates(x):
     nets = (
         theory.updown_from_hidden_layer(smooth()),
