@@ -149,7 +149,9 @@ def test_rooms_are_modules(room):
 
 
 def test_top_level_is_small():
-    names = [name for name in dir(shootax) if not name.startswith("_")]
+    # Rooms become attributes when another test imports them.
+    later = {*shootax._ROOMS, "cli"}
+    names = [name for name in dir(shootax) if not name.startswith("_") and name not in later]
     assert len(names) <= 90
 
 

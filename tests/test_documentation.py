@@ -48,7 +48,11 @@ def examples():
             for number, code in enumerate(blocks(page.read_text())):
                 found[code] = f"{page.relative_to(ROOT)}-{number}"
     return [
-        pytest.param(code, id=name, marks=pytest.mark.slow if is_long(code, name) else ())
+        pytest.param(
+            code,
+            id=name,
+            marks=pytest.mark.slow if is_long(code, name) or name.startswith("docs/") else (),
+        )
         for code, name in found.items()
     ]
 

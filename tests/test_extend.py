@@ -282,6 +282,7 @@ class Completing(maximisers.AbstractMaximiser):
         return maximisers.Maximum(theta, jnp.array(True), jnp.array(0.0), jnp.array(1))
 
 
+@pytest.mark.slow
 def test_a_maximiser():
     drawn = sx.Ensemble.draw(Swirl(), 3, momentum=0.5, key=KEY)
     mine, theirs = (

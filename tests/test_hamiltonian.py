@@ -46,7 +46,7 @@ def test_symplectic_methods_keep_the_hamiltonian_bounded_where_euler_does_not():
         (sx.Euler, 0.9),
         (sx.Heun, 1.8),
         (sx.RK4, 3.7),
-        (sx.SymplecticEuler, 0.9),
+        (sx.SymplecticEuler, None),
         (sx.ImplicitMidpoint, None),
     ],
 )
@@ -60,7 +60,7 @@ def test_forward_then_backward_returns_the_start_to_integrator_order(integrator,
         back = sx.flow(net.field, net.control, end, integrator=net.integrator, reverse=True)
         return float(jnp.max(jnp.abs(back - start)))
 
-    if tolerance is None:  # a symmetric method undoes itself
+    if tolerance is None:  # the way back is the inverse of the way there
         assert gap(20) < 1e-12
         return
     gaps = [gap(20), gap(40)]

@@ -38,6 +38,7 @@ def test_count_prints_the_paper_s_tables_as_json(shootax):
     assert sorted(map(str, rows)) == sorted(map(str, expected))
 
 
+@pytest.mark.slow
 def test_count_prints_tables_for_people(shootax):
     code, out, err = shootax("count")
     assert code == 0, err

@@ -187,6 +187,7 @@ def test_columns_that_are_wrong_are_refused(folder, tmp_path):
             table_reader.load(tmp_path / "bad.json")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "formulation", ["dynamic-particles", pytest.param("dynamic-direct", marks=pytest.mark.slow)]
 )

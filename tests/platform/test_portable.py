@@ -77,6 +77,7 @@ def run(system, *arguments, folder):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("system", [pytest.param("darwin", marks=pytest.mark.slow), "win32"])
 def test_help_and_count(system, tmp_path):
     done = run(system, "--help", folder=tmp_path)

@@ -161,6 +161,7 @@ def test_energy_of_particles_is_level_and_is_the_penalty(net):
     assert high > 1.1 * want
 
 
+@pytest.mark.slow
 def test_energy_with_a_penalty_that_looks_at_particles():
     field = sx.Affine(dim=2, activation="tanh")
     control = sx.Particles.draw(field, 4, penalty=sx.Transport(), key=jax.random.key(0))

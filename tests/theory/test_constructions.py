@@ -146,7 +146,7 @@ FIELDS = {"vortex": vortex, "spiral": cubic}
         ("vortex", True),
         ("spiral", True),
         pytest.param("vortex", False, marks=pytest.mark.slow),
-        ("spiral", False),
+        pytest.param("spiral", False, marks=pytest.mark.slow),
     ],
 )
 def test_errors_are_below_their_bound_and_fall(name, shared):
