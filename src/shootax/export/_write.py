@@ -1,13 +1,13 @@
 """One verb for all formats. Files are made whole in memory and then moved into place."""
 
+import contextlib
 import json
 import os
 import pathlib
-import tempfile
 from typing import Any, Literal
 
 from shootax import _checks as checks
-from shootax._files import check_place
+from shootax._files import check_place, replaced
 from shootax.export._numpy import numpy_file
 from shootax.export._onnx import onnx_file
 from shootax.export._stablehlo import stablehlo_file
@@ -111,24 +111,8 @@ def _columns(path: pathlib.Path, whole: Whole) -> dict[pathlib.Path, bytes]:
 
 def _write(files: dict[pathlib.Path, bytes]) -> list[pathlib.Path]:
     """Writes all files beside their places, and moves them there once all are written."""
-    parts: dict[pathlib.Path, str] = {}
-    try:
+    with contextlib.ExitStack() as stack:
+        parts = {path: stack.enter_context(replaced(path)) for path in files}
         for path, data in files.items():
-            handle, parts[path] = tempfile.mkstemp(
-                dir=path.parent, prefix=path.name, suffix=".part"
-            )
-            with os.fdopen(handle, "wb") as file:
-                file.write(data)
-            os.chmod(parts[path], 0o666 & ~_umask())
-        for path, part in parts.items():
-            os.replace(part, path)
-    finally:
-        for part in parts.values():
-            pathlib.Path(part).unlink(missing_ok=True)
+            pathlib.Path(parts[path]).write_bytes(data)
     return list(files)
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
