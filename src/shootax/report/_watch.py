@@ -3,6 +3,7 @@
 import functools
 import html
 import http.server
+import os
 import pathlib
 import threading
 from collections.abc import Callable
@@ -123,7 +124,8 @@ def _page(folder: pathlib.Path) -> str:
 
 class _Server(http.server.ThreadingHTTPServer):
     daemon_threads = True
-    allow_reuse_address = False
+    # A view that was killed can be started again at once. Windows would let two share a port.
+    allow_reuse_address = os.name != "nt"
 
     def __init__(self, address: tuple[str, int], routes: dict[str, Route]):
         self.routes = routes
