@@ -1,11 +1,13 @@
 """The results in the documentation, written by earlier versions, can be read and drawn."""
 
+import contextlib
+import json
 import pathlib
 import shutil
 
 import pytest
 
-from shootax.paper import EXPERIMENTS, Results, draw_figures, planned
+from shootax.paper import EXPERIMENTS, Results, compact, draw_figures, planned
 from shootax.sweeps import Store
 
 FOLDERS = sorted((pathlib.Path(__file__).parents[2] / "docs" / "results").iterdir())
@@ -52,3 +54,20 @@ def test_drawn_from_results_alone(name, tmp_path):
     paths, notes = draw_figures(tmp_path / name)
     assert {path.name for path in paths} == {"success.png", "success.svg", "results.md"}
     assert notes == []
+
+
+def test_results_name_no_file_outside_their_folder(tmp_path):
+    """A hostile name of a model can neither be read from nor copied to another place."""
+    source = tmp_path / "theirs"
+    shutil.copytree(FOLDERS[0].parent / "quadratic-best", source)
+    victim = tmp_path / "victim.safetensors"
+    victim.write_text("private")
+    path = source / "results.json"
+    runs = json.loads(path.read_text("utf-8"))
+    for run in runs:
+        run["model"] = "../victim.safetensors"
+    path.write_text(json.dumps(runs), "utf-8")
+    with contextlib.suppress(FileNotFoundError):
+        compact(source, tmp_path / "a" / "b" / "copy")
+    assert victim.read_text() == "private"
+    assert sorted(tmp_path.rglob("victim*")) == [victim]

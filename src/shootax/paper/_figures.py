@@ -9,7 +9,7 @@ from typing import Any
 
 from shootax.paper import _circles_figures, _latent_figures, _regression_figures, _spiral_figures
 from shootax.paper._published import PUBLISHED
-from shootax.paper._results import Results
+from shootax.paper._results import Results, model_path
 from shootax.paper._tables import parameters_table, results_table
 from shootax.plots import save_figure
 
@@ -60,8 +60,7 @@ def compact(folder: str | os.PathLike, target: str | os.PathLike) -> pathlib.Pat
     (target / "models").mkdir(exist_ok=True)
     module = _DRAWN_BY.get(results.settings.experiment, _latent_figures)
     for run in module.needed(results):
-        name = pathlib.Path(run["model"]).name  # never a place outside the two folders
-        shutil.copy(results.folder / "models" / name, target / "models" / name)
+        shutil.copy(model_path(results.folder, run), model_path(target, run))
     return target
 
 

@@ -13,7 +13,7 @@ from shootax.paper._balls import AHEAD, SEEN
 from shootax.paper._catalogue import EXPERIMENTS
 from shootax.paper._plan import Settings
 from shootax.paper._published import CURVES, as_markdown, comparison
-from shootax.paper._results import Results, Run
+from shootax.paper._results import Results, Run, model_path
 from shootax.paper._sequences import (
     latent_figure,
     sequence_figure,
@@ -36,7 +36,7 @@ def draw(results: Results) -> tuple[list[pathlib.Path], list[str]]:
     chosen = first_runs(settings, runs)
     if not chosen:
         return [], ["No run is finished, so there is nothing to draw."]
-    loaded = {name: load(folder / run["model"]) for name, run in chosen.items()}
+    loaded = {name: load(model_path(folder, run)) for name, run in chosen.items()}
     test, seen = _test(settings), settings.options["first"]
     few = test[:SHOWN]
     predicted = {name: latent.predictions(model, few, seen) for name, model in loaded.items()}
@@ -84,7 +84,7 @@ def _test(settings: Settings) -> Sequences:
 
 
 def _training(folder: pathlib.Path, chosen: dict[str, Any], rotating: bool) -> Any:
-    records = {name: load_record(folder / run["model"]) for name, run in chosen.items()}
+    records = {name: load_record(model_path(folder, run)) for name, run in chosen.items()}
     column = "data" if rotating else "validation"
     histories = {name: record["history"][column] for name, record in records.items()}
     seconds = {name: record["seconds"] for name, record in records.items()}

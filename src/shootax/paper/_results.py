@@ -72,11 +72,11 @@ class Results:
     def nets(self, runs: Mapping[Any, Run]) -> dict[Any, Net]:
         """The models of runs."""
         missing = [
-            run["model"] for run in runs.values() if not (self.folder / run["model"]).exists()
+            run["model"] for run in runs.values() if not model_path(self.folder, run).exists()
         ]
         if missing:
             raise FileNotFoundError(f"the models {', '.join(missing)} are not in {self.folder}.")
-        return {key: load(self.folder / run["model"]) for key, run in runs.items()}
+        return {key: load(model_path(self.folder, run)) for key, run in runs.items()}
 
     def title(self) -> str:
         """The size of the sweep in words."""
@@ -113,3 +113,8 @@ def without_outliers(values: np.ndarray) -> tuple[np.ndarray, int]:
     reach = 1.5 * (high - low)
     kept = values[(values >= low - reach) & (values <= high + reach)]
     return kept, len(values) - len(kept)
+
+
+def model_path(folder: pathlib.Path, run: Mapping[str, Any]) -> pathlib.Path:
+    """The model file of a run: always one in the folder's `models`, whatever the results say."""
+    return folder / "models" / pathlib.Path(run["model"]).name
