@@ -222,6 +222,12 @@ TRAINING = [
         V,
         "particles",
     ),
+    case(
+        "draw-key",
+        lambda: sx.Particles.draw(sx.UpDown(1), 3, key=0),
+        TypeError,
+        "jax.random.key(0)",
+    ),
     case("regressor-unfitted", lambda: ShootingRegressor().predict(X), V, "not fitted yet"),
     case("regressor-target", lambda: ShootingRegressor().fit(X, None), V, "requires y"),
     case("classifier-unfitted", lambda: ShootingClassifier().predict(X), V, "not fitted yet"),

@@ -222,6 +222,7 @@ class Ensemble(eqx.Module):
         """
         checks.instance_of(field, AbstractField, "field", "Give one, as in sx.UpDown(dim=2).")
         particles = checks.positive_integer(particles, "particles")
+        key = checks.random_key(key)
         checks.instance_of(
             position,
             AbstractPosition,
