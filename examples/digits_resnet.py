@@ -62,7 +62,7 @@ def build(kind: str, *, particles: int, key: jax.Array) -> sx.nn.Classifier:
             )
         nets.append(sx.Net(field, control, integrator=sx.Euler(LAYERS), key=net_key))
     return sx.nn.resnet(
-        tuple(nets), inputs=1, classes=10, groups=4, passing=kind == "passing", key=keys[4]
+        tuple(nets), inputs=1, classes=10, groups=4, pass_particles=kind == "passing", key=keys[4]
     )
 
 

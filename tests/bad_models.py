@@ -269,7 +269,13 @@ FIELDS = [
     case("kernel-text", lambda: kernels.LaplaceKernel("a"), V, "scale must be", "'a'"),
     case("kernel-none", lambda: kernels.InverseMultiquadric(None), V, "scale must be", "None"),
     case("sum-empty", lambda: kernels.SumKernel(), V, "at least one kernel", "got 0"),
-    case("sum-number", lambda: kernels.SumKernel(3), T, "must be a kernel", "got 3"),
+    case(
+        "sum-number",
+        lambda: kernels.SumKernel(3),
+        T,
+        "must be an instance of AbstractKernel",
+        "got 3",
+    ),
     case(
         "sum-class", lambda: kernels.SumKernel(kernels.LaplaceKernel), T, "the class LaplaceKernel"
     ),

@@ -83,7 +83,7 @@ def test_passed_particles_are_baked_to_a_chain():
         sx.Net(sx.ConvAffine(c, (s, s)), particles=2, integrator=sx.Euler(2), key=KEY)
         for c, s in ((2, 4), (3, 2))
     )
-    model = sx.nn.resnet(nets, inputs=1, classes=2, passing=True, key=KEY)
+    model = sx.nn.resnet(nets, inputs=1, classes=2, pass_particles=True, key=KEY)
     plain = sx.bake(model)
     x = jnp.asarray(np.random.default_rng(0).normal(size=(3, 1, 4, 4)))
     assert isinstance(plain.body, sx.Chain)

@@ -38,7 +38,9 @@ def test_pooling_is_the_mean_of_squares():
 
 @pytest.mark.parametrize("passing", [pytest.param(False, marks=pytest.mark.slow), True])
 def test_every_parameter_is_trained(passing):
-    model = sx.nn.resnet(blocks(), inputs=1, classes=3, passing=passing, key=jax.random.key(1))
+    model = sx.nn.resnet(
+        blocks(), inputs=1, classes=3, pass_particles=passing, key=jax.random.key(1)
+    )
     x = jax.random.normal(jax.random.key(2), (2, 1, 8, 8))
 
     @eqx.filter_jit
@@ -53,14 +55,16 @@ def test_every_parameter_is_trained(passing):
 
 def test_particles_passed_on_have_no_positions_of_their_own():
     fresh = sx.nn.resnet(blocks(), inputs=1, classes=3, key=jax.random.key(1))
-    passed = sx.nn.resnet(blocks(), inputs=1, classes=3, passing=True, key=jax.random.key(1))
+    passed = sx.nn.resnet(blocks(), inputs=1, classes=3, pass_particles=True, key=jax.random.key(1))
     assert sx.count(fresh) - sx.count(passed) == 3 * 4 * 2 * 2
     second = passed.body.resolved()[1]
     assert second.control.ensemble.q.shape == (3, 4, 2, 2)
 
 
 def test_particles_move_as_data_do():
-    passed = sx.nn.resnet(blocks(), inputs=1, classes=3, passing=True, key=jax.random.key(1)).body
+    passed = sx.nn.resnet(
+        blocks(), inputs=1, classes=3, pass_particles=True, key=jax.random.key(1)
+    ).body
     first = passed.nets[0]
     want = passed.transitions[0](first(first.control.ensemble.q))
     assert jnp.allclose(passed.resolved()[1].control.ensemble.q, want, atol=1e-12)

@@ -2,16 +2,13 @@
 
 import inspect
 import math
-import re
-from typing import Any, TypeVar
+from typing import Any
 
 import equinox as eqx
 import jax
 import jax.core
 import jax.numpy as jnp
 import numpy as np
-
-T = TypeVar("T")
 
 
 def is_concrete(x: Any) -> bool:
@@ -135,19 +132,3 @@ def one_of(value: Any, allowed: Any, name: str) -> str:
     if not isinstance(value, str) or value not in allowed:
         raise ValueError(f"Unknown {name} {value!r}. Choose one of: {', '.join(sorted(allowed))}.")
     return value
-
-
-def instance_of(value: T, kind: Any, name: str, advice: str) -> T:
-    """Raises `TypeError` unless `value` is an instance of `kind`, a class or a union of classes."""
-    if isinstance(value, kind):
-        return value
-    kinds = getattr(kind, "__args__", (kind,))
-    wanted = " or ".join(_plain(each) for each in kinds)
-    article = "an" if wanted[0] in "aeiou" else "a"
-    got = f"the class {value.__name__}" if isinstance(value, type) else repr(value)
-    raise TypeError(f"{name} must be {article} {wanted}, got {got}. {advice}")
-
-
-def _plain(kind: type) -> str:
-    """The name of a class as words: `AbstractParticlePenalty` is a particle penalty."""
-    return re.sub(r"(?<!^)(?=[A-Z])", " ", kind.__name__.removeprefix("Abstract")).lower()

@@ -220,14 +220,14 @@ class Ensemble(eqx.Module):
             convolutional field less by the root of the number of places, over which θ* is a sum.
         - `key`: a JAX random key.
         """
-        checks.instance_of(field, AbstractField, "field", "Give one, as in sx.UpDown(dim=2).")
+        checks.instance(field, AbstractField, "field", "Ensemble.draw(UpDown(dim=2), 15, key=key)")
         particles = checks.positive_integer(particles, "particles")
         key = checks.random_key(key)
-        checks.instance_of(
+        checks.instance(
             position,
             AbstractPosition,
             "position",
-            "Give sx.Uniform(), sx.Gaussian() or sx.FromData(x).",
+            "position=Uniform(), Gaussian() or FromData(x)",
         )
         momentum = field.default_momentum if momentum is None else momentum
         scale = checks.non_negative_number(momentum, "momentum")

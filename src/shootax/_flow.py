@@ -169,13 +169,13 @@ def _along(field, control, measure, points, nodes, integrator) -> PyTree[Array]:
 
 
 def _check_states(field: AbstractField, z: PyTree[Array]) -> int:
-    want, got = jax.tree.flatten(field.state), jax.tree.flatten(z)
+    expected, got = jax.tree.flatten(field.state), jax.tree.flatten(z)
     # Particles of a convolution may be smaller images than the data, so only channels are compared.
     space = field.free_axes
-    fits = want[1] == got[1] and all(
+    fits = expected[1] == got[1] and all(
         jnp.ndim(leaf) == template.ndim + 1
         and jnp.shape(leaf)[1 : jnp.ndim(leaf) - space] == template.shape[: template.ndim - space]
-        for leaf, template in zip(got[0], want[0], strict=True)
+        for leaf, template in zip(got[0], expected[0], strict=True)
     )
     if not fits:
         shapes = jax.tree.map(lambda leaf: ("batch", *leaf.shape), field.state)

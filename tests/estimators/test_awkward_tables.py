@@ -139,10 +139,10 @@ def test_scaler():
 
 def test_merged_rows_and_split():
     x = np.array([[1.0], [2.0], [1.0], [1.0]])
-    rows = merged(x, np.array([0, 1, 0, 1]), np.array([1.0, 2.0, 3.0, 0.0]))
-    np.testing.assert_array_equal(rows.x, [[1], [2]])
-    np.testing.assert_array_equal(rows.y, [0, 1])
-    np.testing.assert_array_equal(rows.weight, [4, 2])
+    samples = merged(x, np.array([0, 1, 0, 1]), np.array([1.0, 2.0, 3.0, 0.0]))
+    np.testing.assert_array_equal(samples.x, [[1], [2]])
+    np.testing.assert_array_equal(samples.y, [0, 1])
+    np.testing.assert_array_equal(samples.weight, [4, 2])
     many = merged(
         RNG.normal(size=(100, 1)), np.arange(100) % 2 * (np.arange(100) < 12), np.ones(100)
     )

@@ -71,9 +71,9 @@ def forecaster(monkeypatch):
     given = []
     train = training.train
 
-    def noted(net, rows, held_out, loss, options):
-        given.append(rows)
-        return train(net, rows, held_out, loss, options)
+    def noted(net, samples, held_out, loss, options):
+        given.append(samples)
+        return train(net, samples, held_out, loss, options)
 
     monkeypatch.setattr(training, "train", noted)
     model = ShootingForecaster(**SMALL, horizon=4, max_iter=1).fit(SEQUENCES, times=T)
@@ -82,10 +82,10 @@ def forecaster(monkeypatch):
 
 def test_targets_of_forecasts_are_at_their_own_times(forecaster):
     """The first future entry is one step after the last past one: a quarter of the depth."""
-    model, rows = forecaster
-    np.testing.assert_allclose(rows.times, np.tile([0.25, 0.5, 0.75, 1.0], (9, 1)))
-    past, future = model._x.back(rows.x[:, :, None]), model._x.back(rows.y[0])
-    np.testing.assert_allclose(future[..., 0] - past[..., 0], 0.8 * rows.times)
+    model, samples = forecaster
+    np.testing.assert_allclose(samples.times, np.tile([0.25, 0.5, 0.75, 1.0], (9, 1)))
+    past, future = model._x.back(samples.x[:, :, None]), model._x.back(samples.y[0])
+    np.testing.assert_allclose(future[..., 0] - past[..., 0], 0.8 * samples.times)
 
 
 def test_forecasts_are_read_at_their_own_times(forecaster, monkeypatch):

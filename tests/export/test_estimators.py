@@ -1,4 +1,4 @@
-"""Exported estimators take raw rows and give what `predict` and `predict_proba` give."""
+"""Exported estimators take raw samples and give what `predict` and `predict_proba` give."""
 
 import functools
 import importlib.util

@@ -1,4 +1,4 @@
-"""Every format gives what the live model gives, for any number of rows."""
+"""Every format gives what the live model gives, for any batch size."""
 
 import functools
 import itertools
@@ -35,7 +35,7 @@ ENDINGS = {"onnx": ".onnx", "torch": ".py", "stablehlo": ".stablehlo", "numpy": 
 
 @functools.cache
 def made(field: str, formulation: str):
-    """A single-precision net of few steps, 1000 rows of input, and the live outputs."""
+    """A single-precision net of few steps, 1000 samples, and the live outputs."""
     template = FIELDS[field]()
     options = {"momentum": 1.0 if field == "single-hidden-layer" else 0.3}
     options = options if "particles" in formulation else {}
@@ -95,7 +95,7 @@ def test_convolutional_classifier_in_every_format(passing, tmp_path):
         sx.Net(field, particles=2, integrator=sx.Heun(2), key=KEY)
         for field in (sx.ConvUpDown(2, (4, 4)), sx.ConvAffine(3, (2, 2)))
     )
-    model = sx.nn.resnet(nets, inputs=1, classes=3, groups=2, passing=passing, key=KEY)
+    model = sx.nn.resnet(nets, inputs=1, classes=3, groups=2, pass_particles=passing, key=KEY)
     model = cast(model, jnp.float32)
     x = np.random.default_rng(0).normal(size=(5, 1, 4, 4)).astype(np.float32)
     for target in TARGETS:
@@ -161,13 +161,13 @@ def test_torch_files_need_torch_alone(tmp_path):
     np.testing.assert_allclose(found["y"], wanted[:3], rtol=1e-5, atol=1e-5)
 
 
-def test_onnx_has_an_open_number_of_rows_and_no_particles(tmp_path):
+def test_onnx_has_an_open_batch_size_and_no_particles(tmp_path):
     onnx = pytest.importorskip("onnx")
     net, _, _ = made("updown", "dynamic-particles")
     write(net, tmp_path / "net.onnx", to="onnx")
     model = onnx.load(tmp_path / "net.onnx")
     (given,) = model.graph.input
-    assert [d.dim_param or d.dim_value for d in given.type.tensor_type.shape.dim] == ["rows", 2]
+    assert [d.dim_param or d.dim_value for d in given.type.tensor_type.shape.dim] == ["batch", 2]
     products = [node for node in model.graph.node if node.op_type == "MatMul"]
     assert len(products) == 1 + 2 * 4, "the lift, and one for each stage of each step"
     weights = {entry.name for entry in model.graph.initializer if entry.name.startswith("control")}

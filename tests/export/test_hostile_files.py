@@ -76,7 +76,7 @@ def test_pickles_in_the_file_are_not_read(tmp_path):
 
 
 NESTED = ["loop", ["x"], {}, ["y"]]
-OPTIONS = {"counter": "k", "length": 2, "carried": ["a"], "body": [], "nexts": ["a"], "rows": []}
+OPTIONS = {"counter": "k", "length": 2, "carried": ["a"], "body": [], "nexts": ["a"], "slices": []}
 
 WRONG = {
     "unknown operation": [["system", ["x"], {}, "y"]],
@@ -114,7 +114,7 @@ WRONG = {
     "loop that does not match": [["loop", ["x"], {**OPTIONS, "carried": []}, ["y"]]],
     "loop with unknown values": [["loop", ["x"], {**OPTIONS, "nexts": ["z"]}, ["y"]]],
     "loop with nothing to stack": [
-        ["loop", ["x"], {**OPTIONS, "length": 0, "rows": ["a"]}, ["y", "z"]]
+        ["loop", ["x"], {**OPTIONS, "length": 0, "slices": ["a"]}, ["y", "z"]]
     ],
 }
 

@@ -23,13 +23,25 @@ FIELD = sx.Affine(2)
         (lambda: sx.Quadratic(A=-2.0), ValueError, r"The strength of A must be.*got -2\.0"),
         (lambda: sx.Barron(bias=0), ValueError, "bias must be a positive"),
         (lambda: sx.Transport(ridge="x"), ValueError, "ridge must be a positive number, got 'x'"),
-        (lambda: sx.RKHSNorm("gauss"), TypeError, "kernel must be a kernel, got 'gauss'. Give"),
-        (lambda: sx.RKHS(2, "gauss"), TypeError, "kernel must be a kernel, got 'gauss'. Give"),
+        (
+            lambda: sx.RKHSNorm("gauss"),
+            TypeError,
+            "kernel must be an instance of AbstractKernel, got 'gauss'",
+        ),
+        (
+            lambda: sx.RKHS(2, "gauss"),
+            TypeError,
+            "kernel must be an instance of AbstractKernel, got 'gauss'",
+        ),
         (lambda: sx.RKHS(2, sx.kernels.GaussianKernel), TypeError, "got the class GaussianKernel"),
         (lambda: sx.kernels.SumKernel([1]), TypeError, r"Each term of a SumKernel.*got \[1\]"),
         (lambda: sx.Periodic(0), ValueError, "dim must be a whole number of at least 1, got 0"),
         (lambda: sx.Ensemble(1.0, 2.0), ValueError, r"q must hold arrays.*got 1\.0\. Draw"),
-        (lambda: sx.Ensemble.draw("UpDown", 3, key=KEY), TypeError, "field must be a field, got"),
+        (
+            lambda: sx.Ensemble.draw("UpDown", 3, key=KEY),
+            TypeError,
+            "field must be an instance of AbstractField, got",
+        ),
         (
             lambda: sx.Ensemble.draw(FIELD, 3, position=2.0, key=KEY),
             TypeError,
@@ -39,7 +51,7 @@ FIELD = sx.Affine(2)
         (
             lambda: sx.Particles(FIELD, 15),
             TypeError,
-            r"ensemble must be an ensemble, got 15\. Draw",
+            r"ensemble must be an instance of Ensemble, got 15",
         ),
         (lambda: sx.FromData(np.ones(3)), ValueError, r"shape \(samples, dim\), got shape \(3,\)"),
     ],
@@ -59,7 +71,7 @@ def test_what_is_no_penalty(penalty):
 
 
 def test_what_is_no_maximiser():
-    with pytest.raises(TypeError, match="maximiser must be a maximiser, got 'newton'"):
+    with pytest.raises(TypeError, match="maximiser must be an instance of AbstractMaximiser, got 'newton'"):
         sx.Particles.draw(FIELD, 2, maximiser="newton", key=KEY)
 
 

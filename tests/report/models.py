@@ -84,7 +84,7 @@ def images(passing=True):
     nets = tuple(
         sx.Net(field, particles=2, integrator=sx.RK4(steps=2), key=KEY) for field in fields
     )
-    model = sx.nn.resnet(nets, inputs=1, classes=2, passing=passing, key=KEY)
+    model = sx.nn.resnet(nets, inputs=1, classes=2, pass_particles=passing, key=KEY)
     return model, rng().normal(size=(5, 1, 4, 4)), np.array([0, 1, 0, 1, 1])
 
 

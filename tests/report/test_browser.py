@@ -113,7 +113,7 @@ def test_every_section_is_there(browser, tmp_path, name):
     address = written(tmp_path, model, x, y, **({"history": history} if wanted else {}))
     with opened(browser, address) as page:
         for section in SECTIONS:
-            assert page.locator(f"section#{section} .says").inner_text()
+            assert page.locator(f"section#{section} .about").inner_text()
             empty = page.evaluate(
                 "(s) => !document.querySelector(`#${s} .plot .main-svg, #${s} .note, #${s} table`)",
                 section,

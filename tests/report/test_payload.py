@@ -257,7 +257,7 @@ def test_depths_are_grid_points():
     ("arguments", "message"),
     [
         ((None, np.ones((3, 1))), "without inputs"),
-        ((np.ones((4, 1)), np.ones((3, 1))), "4 rows and y has 3"),
+        ((np.ones((4, 1)), np.ones((3, 1))), "4 samples and y has 3"),
         ((np.ones((3, 1)), np.ones((3, 2))), r"shape \(3, 1\)"),
     ],
 )

@@ -68,11 +68,11 @@ def checked_penalty(field: AbstractField, penalty: Penalty | None) -> Penalty:
     field.check_velocity()
     if penalty is None:
         return field.default_penalty()
-    checks.instance_of(
+    checks.instance(
         penalty,
         AbstractPenalty | AbstractParticlePenalty,
         "penalty",
-        "Give one, as in sx.Quadratic(), or leave it out for the default of the field.",
+        "penalty=Quadratic(), or leave it out for the default of the field",
     )
     field.check_penalty(penalty)
     return penalty

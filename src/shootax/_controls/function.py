@@ -78,9 +78,9 @@ class FunctionControl(AbstractControl):
                 f"function must be a function of time that returns θ, got {checks.shown(function)}."
             )
         got = jax.tree.map(jnp.shape, jax.eval_shape(function, 0.0))
-        want = jax.tree.map(lambda leaf: leaf.shape, field.theta)
-        if got != want:
-            raise ValueError(f"The function must return θ of shapes {want}, got {got}.")
+        expected = jax.tree.map(lambda leaf: leaf.shape, field.theta)
+        if got != expected:
+            raise ValueError(f"The function must return θ of shapes {expected}, got {got}.")
         self.function = function
         self.penalty = checked_weight_penalty(field, penalty)
         self.T = checked_horizon(T)

@@ -209,20 +209,18 @@ class FrozenParticles(AbstractParticleControl):
 
 
 def _checked_ensemble(field: AbstractField, ensemble: Ensemble) -> Ensemble:
-    checks.instance_of(
-        field, AbstractField, "field", "Give one, as in sx.UpDown(dim=2), before the ensemble."
-    )
-    checks.instance_of(
+    checks.instance(field, AbstractField, "field", "Particles(UpDown(dim=2), ensemble)")
+    checks.instance(
         ensemble,
         Ensemble,
         "ensemble",
-        "Draw one with Ensemble.draw(field, 15, key=key), or use Particles.draw(field, 15, key=key).",
+        "Ensemble.draw(field, 15, key=key), or use Particles.draw(field, 15, key=key)",
     )
     got = jax.tree.map(lambda leaf: leaf.shape[1:], ensemble.q)
-    want = jax.tree.map(lambda leaf: leaf.shape, field.state)
-    if got != want:
+    expected = jax.tree.map(lambda leaf: leaf.shape, field.state)
+    if got != expected:
         raise ValueError(
-            f"The particles must be states of the field, of shape {want}, got {got}. Draw them with "
+            f"The particles must be states of the field, of shape {expected}, got {got}. Draw them with "
             "Ensemble.draw(field, particles, key=key)."
         )
     return ensemble

@@ -194,9 +194,9 @@ class AbstractField(eqx.Module):
             lambda leaf: jax.ShapeDtypeStruct(leaf.shape, dtype), (self.state, self.theta)
         )
         velocity = jax.eval_shape(lambda z, theta: self(z, theta), z, theta)
-        want, got = jax.tree.flatten(self.state), jax.tree.flatten(velocity)
-        shapes = [[leaf.shape for leaf in leaves] for leaves, _ in (want, got)]
-        if want[1] == got[1] and shapes[0] == shapes[1]:
+        expected, got = jax.tree.flatten(self.state), jax.tree.flatten(velocity)
+        shapes = [[leaf.shape for leaf in leaves] for leaves, _ in (expected, got)]
+        if expected[1] == got[1] and shapes[0] == shapes[1]:
             return
         expected = jax.tree.map(lambda leaf: leaf.shape, self.state)
         returned = jax.tree.map(lambda leaf: leaf.shape, velocity)

@@ -43,8 +43,8 @@ class RKHS(AbstractField):
         - `kernel`: a kernel of `shootax.kernels`, or one of your own.
         """
         self.dim = checks.positive_integer(dim, "dim")
-        self.kernel = checks.instance_of(
-            kernel, AbstractKernel, "kernel", "Give one, as in shootax.kernels.GaussianKernel(0.5)."
+        self.kernel = checks.instance(
+            kernel, AbstractKernel, "kernel", "RKHS(2, shootax.kernels.GaussianKernel(0.5))"
         )
 
     @property

@@ -104,17 +104,17 @@ class SymplecticEuler(AbstractFixedStep):
     def _back(self, system: AbstractSystem, step: Step, y: State):
         """From $(q_{k+1}, p_{k+1})$ to $(q_k, p_k)$; θ acts at the earlier end of the step."""
         point = step.point(1.0, 0)
-        rows = fixed_point(_drift, (system, point, step.h, y), y.z, self.max_iterations)
-        at = State(rows, y.p)
+        z = fixed_point(_drift, (system, point, step.h, y), y.z, self.max_iterations)
+        at = State(z, y.p)
         if y.p is None:
             return at, [(point, at)]
         force = system(point, at).p
-        return State(rows, jax.tree.map(lambda a, b: a + step.h * b, y.p, force)), [(point, at)]
+        return State(z, jax.tree.map(lambda a, b: a + step.h * b, y.p, force)), [(point, at)]
 
 
-def _drift(args: tuple[AbstractSystem, TimePoint, float, State], rows):
+def _drift(args: tuple[AbstractSystem, TimePoint, float, State], z):
     system, point, h, y = args
-    velocity = system(point, State(rows, y.p)).z
+    velocity = system(point, State(z, y.p)).z
     return jax.tree.map(lambda end, dz: end + h * dz, y.z, velocity)
 
 

@@ -33,8 +33,8 @@ class SumKernel(AbstractKernel):
         if not (weights is None or isinstance(weights, tuple | list)):
             raise TypeError(f"weights must be a tuple of numbers, got {checks.shown(weights)}.")
         for kernel in kernels:
-            advice = "Give kernels one by one, as in SumKernel(GaussianKernel(), LaplaceKernel())."
-            checks.instance_of(kernel, AbstractKernel, "Each term of a SumKernel", advice)
+            example = "SumKernel(GaussianKernel(), LaplaceKernel())"
+            checks.instance(kernel, AbstractKernel, "Each term of a SumKernel", example)
         weights = (1.0,) * len(kernels) if weights is None else tuple(weights)
         if not kernels or len(weights) != len(kernels):
             raise ValueError(

@@ -16,11 +16,11 @@ def checked_maximiser(
     """The maximiser asked for, if it can solve this problem; the field's default if none is."""
     if maximiser is None:
         return field.default_maximiser(penalty)
-    checks.instance_of(
+    checks.instance(
         maximiser,
         AbstractMaximiser,
         "maximiser",
-        "Give one of shootax.maximisers, as in Newton(), or leave it out.",
+        "maximiser=shootax.maximisers.Newton(), or leave it out",
     )
     maximiser.check(field, penalty)
     return maximiser

@@ -1,4 +1,4 @@
-"""One inner problem, solved and judged."""
+"""One inner problem, solved, with its convergence checked."""
 
 import equinox as eqx
 import jax
@@ -52,7 +52,7 @@ def maximise(
     maximiser = checked_maximiser(field, penalty, maximiser)
     found = _maximise(field, penalty, q, p, maximiser)
     if throw and checks.is_concrete(found.converged):
-        judge(field, found)
+        check_maximum(field, found)
     return found
 
 
@@ -78,7 +78,7 @@ def grows(
     return ((further > far) & (far > near)) | ~jnp.isfinite(near)
 
 
-def judge(field: AbstractField, found: Maximum) -> None:
+def check_maximum(field: AbstractField, found: Maximum) -> None:
     """Raises if the inner problem has no maximum, or none was found."""
     name = type(field).__name__
     if bool(found.unbounded):

@@ -28,12 +28,7 @@ class RKHSNorm(AbstractPenalty):
 
     def __init__(self, kernel: AbstractKernel):
         """**Arguments:** `kernel`, that of the field."""
-        self.kernel = checks.instance_of(
-            kernel,
-            AbstractKernel,
-            "kernel",
-            "Give that of the field, as in RKHSNorm(field.kernel).",
-        )
+        self.kernel = checks.instance(kernel, AbstractKernel, "kernel", "RKHSNorm(field.kernel)")
 
     def __call__(self, theta: dict[str, Array]) -> Float[Array, ""]:
         q, p = theta["q"], theta["p"]

@@ -122,10 +122,10 @@ def _restored(tensors: dict[str, np.ndarray], like: Any) -> Any:
     leaves, tree = jax.tree.flatten(like)
     made = []
     for i, leaf in enumerate(leaves):
-        value, want = tensors.get(f"state.{i}"), plain_leaves(leaf)[0]
-        if value is None or (value.shape, value.dtype) != (want.shape, want.dtype):
+        value, expected = tensors.get(f"state.{i}"), plain_leaves(leaf)[0]
+        if value is None or (value.shape, value.dtype) != (expected.shape, expected.dtype):
             raise FileFormatError(
-                f"entry {i} of its state is not a {want.dtype} array of shape {want.shape}"
+                f"entry {i} of its state is not a {expected.dtype} array of shape {expected.shape}"
             )
         array = jnp.asarray(value)
         made.append(array if is_number(leaf) else jax.random.wrap_key_data(array))

@@ -84,7 +84,7 @@ def train(
             over = ledger.epochs == problem.epochs or not _running(state)
             if over or (checkpoint is not None and checkpoint.is_due()):
                 save()
-            show(ledger.epochs, ledger.says())
+            show(ledger.epochs, ledger.describe())
     seconds = time.perf_counter() - began
     outcomes: list[FitResult | DivergedError] = []
     for i, history in enumerate(ledger.histories):

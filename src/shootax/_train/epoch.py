@@ -145,14 +145,14 @@ def run_epoch(
         model = frame.model(moving.model)
         held_out = data_loss(model, validation, recipe)
         seen = weighed(held_out, penalty(model), settings)
-    judged = seen if validation is None else held_out
+    watched = seen if validation is None else held_out
     after = Progress(
         moving=moving,
         schedule=rule.schedule.observe(progress.schedule, seen),
         key=key,
         epoch=progress.epoch + 1,
         status=progress.status,
-        best=None if progress.best is None else observe(progress.best, moving.model, judged),
+        best=None if progress.best is None else observe(progress.best, moving.model, watched),
     )
     ran = progress.status == RUNNING
     return after, Report(totals, misfits, costs, held_out, rates[-1], ran, progress.status)

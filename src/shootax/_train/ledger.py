@@ -50,7 +50,7 @@ class Ledger:
         """The newest numbers of a net."""
         return {name: column[-1] for name, column in self.histories[i].items()}
 
-    def says(self) -> str:
+    def describe(self) -> str:
         """How it goes, for a progress bar."""
         last = [history["objective"][-1] for history in self.histories if history["objective"]]
         return f"loss {np.mean(last):.4g}" if last else "diverged"

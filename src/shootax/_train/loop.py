@@ -11,7 +11,7 @@ from jaxtyping import Array
 
 from shootax._train.epoch import Progress, Recipe, Report, Settings, run_epoch
 from shootax._train.samples import sample_count
-from shootax._train.stopping import DIVERGED, RUNNING, judge
+from shootax._train.stopping import DIVERGED, RUNNING, next_status
 from shootax._train.update import Frame
 
 MOST = 50
@@ -37,7 +37,7 @@ def run_epochs(
     def body(i: Array, carry: tuple[Progress, Report]) -> tuple[Progress, Report]:
         progress, reports = carry
         new, report = run_epoch(progress, frame, data, validation, settings, recipe)
-        status = jnp.where(report.ran, judge(new, report, settings.patience), progress.status)
+        status = jnp.where(report.ran, next_status(new, report, settings.patience), progress.status)
         moves = report.ran & (status != DIVERGED)
         kept = jax.tree.map(lambda a, b: jnp.where(moves, a, b), new, progress)
         report = report._replace(status=status)

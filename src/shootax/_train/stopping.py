@@ -36,7 +36,7 @@ def observe(best: Best, parameters: PyTree, loss: Array) -> Best:
     return Best(chosen, lowest, jnp.where(better, 0, best.waited + 1))
 
 
-def judge(progress: Any, report: Any, patience: Array) -> Array:
+def next_status(progress: Any, report: Any, patience: Array) -> Array:
     """The status after an epoch that ran."""
     finite = jnp.isfinite(report.objective).all()
     finite &= jnp.all(jnp.isfinite(progress.moving.parameters))

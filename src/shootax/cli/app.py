@@ -35,7 +35,7 @@ def options(
 
 @app.command()
 def count(
-    json: Annotated[bool, typer.Option("--json", help="Print a JSON list of rows.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print a JSON list of records.")] = False,
 ) -> None:
     """Print the paper's two tables of parameter counts, counted from real models."""
     from shootax.cli import count as command
@@ -128,7 +128,7 @@ def export(
     ] = None,
     input: Annotated[
         str | None,
-        typer.Option(help="The shape of one row of input, as `3,28,28`, where it must be told."),
+        typer.Option(help="The shape of one sample, as `3,28,28`, where the model does not tell."),
     ] = None,
     steps: Annotated[
         int | None, typer.Option(help="Let the data take so many steps instead.", min=1)
@@ -190,7 +190,7 @@ def fit(
         list[str] | None,
         typer.Option(help="A column to use although it looks useless, such as row numbers; again."),
     ] = None,
-    weight: Annotated[str | None, typer.Option(help="The column with weights of rows.")] = None,
+    weight: Annotated[str | None, typer.Option(help="The column with the sample weights.")] = None,
     particles: Annotated[int | None, typer.Option(help="Particles.", min=1)] = None,
     penalty_weight: Annotated[float | None, typer.Option(help="Of ∫R dt.", min=0)] = None,
     epochs: Annotated[int | None, typer.Option(help="At most so many epochs.", min=1)] = None,

@@ -29,12 +29,14 @@ def run(
     written = sx.export.write(plain, out, to=to, input=shape)  # pyright: ignore[reportArgumentType]
     for path in written:
         say(f"Written: {path} ({path.stat().st_size:,} bytes)")
-    rows = "100 random rows" if not whole else "100 random raw rows in the ranges of its table"
+    samples = "100 random samples"
+    if whole:
+        samples = "100 random raw samples in the ranges of its table"
     gap = difference(loaded if whole else plain, out, to, input=shape)
     if gap is None:
         say(f"Not run: the program for {to} is not installed here.")
         return
-    say(f"Largest difference from the model on {rows}: {gap:.1e}")
+    say(f"Largest difference from the model on {samples}: {gap:.1e}")
     if steps is not None and whole:
         say(f"That includes the effect of {steps} steps instead of its own.")
     elif steps is not None:

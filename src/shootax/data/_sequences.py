@@ -90,5 +90,5 @@ class Sequences:
             raise ValueError(f"A split needs 0 < first < {len(self)}, got {first}.")
         return self[:first], self[first:]
 
-    def __getitem__(self, rows: slice) -> "Sequences":
-        return Sequences(self.frames[rows], self.times, self.mask[rows])
+    def __getitem__(self, index: slice) -> "Sequences":
+        return Sequences(self.frames[index], self.times, self.mask[index])

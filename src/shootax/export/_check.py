@@ -30,11 +30,11 @@ def run_exported(path: Any, to: str, x: PyTree) -> list[np.ndarray]:
 
 
 def difference(
-    model: Any, path: Any, to: str, *, input: Any = None, rows: int = 100
+    model: Any, path: Any, to: str, *, input: Any = None, samples: int = 100
 ) -> float | None:
-    """The largest difference between a model and its exported file, on random rows.
+    """The largest difference between a model and its exported file, on random samples.
 
-    For an estimator they are raw rows in the ranges of its training table, some of their entries
+    For an estimator they are raw samples in the ranges of its training table, some of their entries
     missing or unknown, and the comparison is with its own `predict` or `predict_proba`.
 
     It is in units of the largest output, or of 1 where that is less; `None` where the runtime of the
@@ -47,11 +47,11 @@ def difference(
     if isinstance(model, Exportable):
         model = model._exported()
     if isinstance(model, Whole):
-        x = model.sample(generator, rows)
+        x = model.sample(generator, samples)
         return _gap([model.reference(x)], run_exported(path, to, x))
     spec = trace(model, input).spec
     x = jax.tree.map(
-        lambda leaf: generator.normal(size=(rows, *leaf.shape[1:])).astype(leaf.dtype), spec
+        lambda leaf: generator.normal(size=(samples, *leaf.shape[1:])).astype(leaf.dtype), spec
     )
     wanted = [np.asarray(leaf) for leaf in jax.tree.leaves(model(x))]
     return _gap(wanted, run_exported(path, to, x))

@@ -15,7 +15,7 @@ import numpy as np
 
 @dataclasses.dataclass(frozen=True)
 class Dim:
-    """A size that depends on the number of rows: `factor * rows + offset`."""
+    """A size that depends on the batch size: `factor * batch + offset`."""
 
     factor: int = 1
     offset: int = 0
@@ -54,7 +54,7 @@ class Op:
 class Loop:
     """`for counter in range(length)`: the carried values move from `starts` to `results`.
 
-    In the body they are called `carried`, and afterwards `nexts`; `rows` of all rounds are stacked.
+    In the body they are called `carried`, and afterwards `nexts`; `slices` of all rounds are stacked.
     """
 
     counter: Value
@@ -64,13 +64,13 @@ class Loop:
     body: "tuple[Op | Loop, ...]"
     nexts: tuple[Value, ...]
     results: tuple[Value, ...]
-    rows: tuple[Value, ...]
+    slices: tuple[Value, ...]
     stacked: tuple[Value, ...]
 
     @property
     def inputs(self) -> tuple[Value, ...]:
         inner = [value for item in self.body for value in item.inputs]
-        return (*self.starts, *inner, *self.nexts, *self.rows)
+        return (*self.starts, *inner, *self.nexts, *self.slices)
 
 
 Item = Op | Loop
@@ -98,7 +98,7 @@ def _used(items: tuple[Item, ...]) -> Iterator[Value]:
         if isinstance(item, Loop):
             yield from item.starts
             yield from _used(item.body)
-            yield from (*item.nexts, *item.rows)
+            yield from (*item.nexts, *item.slices)
         else:
             yield from item.inputs
 
@@ -119,7 +119,7 @@ def without_idle(items: list[Item], wanted: tuple[Value, ...]) -> tuple[Item, ..
 
 
 def dim(size: Any) -> int | Dim:
-    """A size of a traced program, where the number of rows is called `b`."""
+    """A size of a traced program, where the batch size is called `b`."""
     if isinstance(size, Dim):
         return size
     if isinstance(size, int | np.integer):
@@ -127,7 +127,7 @@ def dim(size: Any) -> int | Dim:
     found = re.fullmatch(r"(?:(\d+)\*)?b(?: ([+-]) (\d+))?", str(size))
     if found is None:
         raise ValueError(
-            f"A size of the model is {size}, where b is the number of rows; only multiples of b and "
+            f"A size of the model is {size}, where b is the batch size; only multiples of b and "
             "a constant can be exported. Use a readout or lift that maps each row on its own."
         )
     factor, sign, offset = found.groups()

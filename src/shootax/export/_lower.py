@@ -141,7 +141,7 @@ class _Walk:
                 body=without_idle(inner.items, tuple(out)),
                 nexts=tuple(out[:carry]),
                 results=tuple(made[:carry]),
-                rows=tuple(out[carry:]),
+                slices=tuple(out[carry:]),
                 stacked=tuple(made[carry:]),
             )
         )

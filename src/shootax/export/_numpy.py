@@ -40,7 +40,7 @@ def _entries(item: Item) -> list[list[Any]]:
             "carried": _names(item.carried),
             "body": [entry for inner in item.body for entry in _entries(inner)],
             "nexts": _names(item.nexts),
-            "rows": _names(item.rows),
+            "slices": _names(item.slices),
         }
         outs = [*_names(item.results), *_names(item.stacked)]
         return [["loop", _names(item.starts), options, outs]]

@@ -1,4 +1,4 @@
-"""A model as ONNX, with loops written out, weights folded and any number of rows."""
+"""A model as ONNX, with loops written out, weights folded and any batch size."""
 
 from typing import Any
 
@@ -68,7 +68,7 @@ def _type(onnx: Any, dtype: str) -> int:
 
 
 def _sizes(shape: Shape) -> list[Any]:
-    return ["rows" if size == Dim() else None if isinstance(size, Dim) else size for size in shape]
+    return ["batch" if size == Dim() else None if isinstance(size, Dim) else size for size in shape]
 
 
 class _Writer:
@@ -79,7 +79,7 @@ class _Writer:
         self.nodes: list[Any] = []
         self.initializers: dict[str, Any] = {}
         self._shapes: dict[Shape, str] = {}
-        self._rows: str | None = None
+        self._batch: str | None = None
         self._first = graph.inputs[0].name
         self._count = 0
         for item in graph.items:
@@ -216,7 +216,7 @@ class _Writer:
         return self.numbers([-1 if isinstance(size, Dim) else size for size in shape])
 
     def shape(self, shape: Shape) -> str:
-        """A list of sizes that may depend on the number of rows."""
+        """A list of sizes that may depend on the batch size."""
         if not any(isinstance(size, Dim) for size in shape):
             return self.numbers(shape)
         if shape not in self._shapes:
@@ -225,9 +225,9 @@ class _Writer:
         return self._shapes[shape]
 
     def size(self, size: Dim) -> str:
-        if self._rows is None:
-            self._rows = self.node("Shape", [self._first], start=0, end=1)
-        value = self._rows
+        if self._batch is None:
+            self._batch = self.node("Shape", [self._first], start=0, end=1)
+        value = self._batch
         if size.factor != 1:
             value = self.node("Mul", [value, self.numbers([size.factor])])
         if size.offset:

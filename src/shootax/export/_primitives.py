@@ -144,7 +144,7 @@ def cut(b: Builder, value: Value, starts: Sequence[Any], stops: Sequence[Any], s
             at.append([None, None])
             shape.append(size)
         elif isinstance(size, Dim) or isinstance(start, Dim) or isinstance(stop, Dim):
-            raise ValueError("A part of the rows cannot be exported; use each row on its own.")
+            raise ValueError("A part of the batch cannot be exported; use each sample on its own.")
         else:
             at.append([start, stop] if step == 1 else [start, stop, step])
             shape.append(-(-(stop - start) // step))
@@ -236,7 +236,9 @@ def _pad(b: Builder, v: list[Value], params: dict, shape: Shape, dtype: str) -> 
 def _iota(b: Builder, v: list[Value], params: dict, shape: Shape, dtype: str) -> Value:
     axis = params["dimension"]
     if isinstance(shape[axis], Dim):
-        raise ValueError("Numbering the rows (iota) cannot be exported; use each row on its own.")
+        raise ValueError(
+            "Numbering the samples (iota) cannot be exported; use each sample on its own."
+        )
     line = np.arange(shape[axis]).astype(dtype)  # pyright: ignore[reportArgumentType]
     single = tuple(len(line) if i == axis else 1 for i in range(len(shape)))
     value = b.constant(line.reshape(single))
@@ -293,7 +295,7 @@ def _convolution(b: Builder, v: list[Value], params: dict, shape: Shape, dtype: 
     usual = numbers.lhs_spec == numbers.rhs_spec == numbers.out_spec == order
     if not usual or params["batch_group_count"] != 1 or set(params["lhs_dilation"]) - {1}:
         raise ValueError(
-            "Only convolutions with axes (rows, channels, *space) and without spacing of the input "
+            "Only convolutions with axes (batch, channels, *space) and without spacing of the input "
             "can be exported."
         )
     config = [(0, 0, 0), (0, 0, 0), *((low, high, 0) for low, high in params["padding"])]
@@ -302,7 +304,7 @@ def _convolution(b: Builder, v: list[Value], params: dict, shape: Shape, dtype: 
     ]  # pyright: ignore
     zero = b.constant(np.zeros((), dtype))
     padded = _pad(b, [image, zero], {"padding_config": config}, (*image.shape[:2], *sizes), dtype)
-    groups, rows = params["feature_group_count"], image.shape[0]
+    groups, batch = params["feature_group_count"], image.shape[0]
     out, inner, *window = filters.shape
     shifted = []
     for corner in itertools.product(*map(range, window)):  # pyright: ignore[reportArgumentType]
@@ -310,14 +312,14 @@ def _convolution(b: Builder, v: list[Value], params: dict, shape: Shape, dtype: 
         steps = params["window_strides"]
         last = [f + (n - 1) * s + 1 for f, n, s in zip(first, space, steps, strict=True)]  # pyright: ignore
         part = cut(b, padded, [0, 0, *first], [*padded.shape[:2], *last], [1, 1, *steps])
-        shifted.append(reshaped(b, part, (rows, groups, inner, 1, *space)))
+        shifted.append(reshaped(b, part, (batch, groups, inner, 1, *space)))
     places = len(shifted)
-    stacked = (rows, groups, inner, places, *space)
+    stacked = (batch, groups, inner, places, *space)
     patches = b.op("concatenate", *shifted, shape=stacked, dtype=dtype, axis=3)
     banks = reshaped(b, filters, (groups, out // groups, inner, places))  # pyright: ignore
     letters = string.ascii_lowercase[5 : 5 + len(space)]
     spec = f"abcd{letters},becd->abe{letters}"
-    full = (rows, groups, out // groups, *space)  # pyright: ignore
+    full = (batch, groups, out // groups, *space)  # pyright: ignore
     return reshaped(b, b.op("einsum", patches, banks, shape=full, dtype=dtype, spec=spec), shape)
 
 

@@ -12,7 +12,7 @@ PLATFORMS = ("cpu", "cuda", "rocm", "tpu")
 
 
 def stablehlo_file(traced: Traced) -> bytes:
-    """The serialised program, with its weights as constants and any number of rows."""
+    """The serialised program, with its weights as constants and any batch size."""
     program = jax.jit(lambda x: traced.function(traced.tree, x))
     with doubles() if traced.wide else contextlib.nullcontext():
         exported = jax.export.export(program, platforms=PLATFORMS)(traced.spec)

@@ -61,7 +61,7 @@ def load(path):
 
 
 class Model(torch.nn.Module):
-    """Takes {inputs}, with any number of rows; returns {outputs}."""
+    """Takes {inputs}, with any batch size; returns {outputs}."""
 
     def __init__(self):
         super().__init__()
@@ -83,7 +83,7 @@ class Model(torch.nn.Module):
 
     def forward(self, {arguments}):
         w = {{**dict(self.named_parameters()), **dict(self.named_buffers())}}
-        rows = {first}.shape[0]
+        batch = {first}.shape[0]
 '''
 
 _INFIX = {
@@ -181,7 +181,7 @@ def _listed(entries: dict[str, Any]) -> str:
 
 
 def _described(shape: Shape) -> str:
-    sizes = ["rows" if size == Dim() else _size(size) for size in shape]
+    sizes = ["batch" if size == Dim() else _size(size) for size in shape]
     return f"({', '.join(sizes)})"
 
 
@@ -196,7 +196,7 @@ def _stored(value: Value) -> str:
 def _size(size: int | Dim) -> str:
     if isinstance(size, int):
         return str(size)
-    scaled = "rows" if size.factor == 1 else f"{size.factor} * rows"
+    scaled = "batch" if size.factor == 1 else f"{size.factor} * batch"
     return f"{scaled} + {size.offset}" if size.offset else scaled
 
 
@@ -226,14 +226,14 @@ class _Writer:
             self.lines.append(f"{indent}{self.name(item.out)} = {self.expression(item)}")
             return
         self.counters.add(item.counter)
-        stacks = [f"{self.name(value)}_rows" for value in item.stacked]
+        stacks = [f"{self.name(value)}_slices" for value in item.stacked]
         for name in stacks:
             self.lines.append(f"{indent}{name} = []")
         self._assign(indent, item.carried, item.starts)
         self.lines.append(f"{indent}for {item.counter.name} in range({item.length}):")
         for inner in item.body:
             self.item(inner, indent + "    ")
-        for name, value in zip(stacks, item.rows, strict=True):
+        for name, value in zip(stacks, item.slices, strict=True):
             self.lines.append(f"{indent}    {name}.append({self.name(value)})")
         self._assign(indent + "    ", item.carried, item.nexts)
         self._assign(indent, item.results, item.carried)

@@ -71,7 +71,7 @@ def _trace_whole(whole: Whole) -> Traced:
     with doubles():
         spec = jax.tree.map(
             lambda shape: jax.ShapeDtypeStruct((batch, *shape), np.float64),
-            whole.row,
+            whole.one,
             is_leaf=_is_shape,
         )
         traced = jax.jit(function).trace(arrays, spec)

@@ -14,21 +14,21 @@ from jaxtyping import PyTree
 
 @dataclasses.dataclass(frozen=True)
 class Whole:
-    """A net with what happens before and after it, in double precision: raw rows in, answers out.
+    """A net with what happens before and after it, in double precision: raw samples in, answers out.
 
     **Arguments:**
 
     - `net`: the net, or another module; its numbers can be of single precision.
-    - `row`: the shapes of one row of raw input.
-    - `prepare`: from raw rows to the input of the net; `finish`: from its output to the answer.
+    - `one`: the shapes of one sample of raw input.
+    - `prepare`: from raw samples to the input of the net; `finish`: from its output to the answer.
         Both are traced.
     - `about`: for the JSON file beside an export: what the columns and the outputs are.
-    - `sample`: `sample(generator, rows)` gives raw rows like those of the training.
-    - `reference`: the answers of the original for raw rows, by its own code.
+    - `sample`: `sample(generator, samples)` gives raw samples like those of the training.
+    - `reference`: the answers of the original for raw samples, by its own code.
     """
 
     net: Any
-    row: PyTree
+    one: PyTree
     prepare: Callable[[Any], Any]
     finish: Callable[[Any], Any]
     about: dict[str, Any]

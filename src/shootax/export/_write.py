@@ -27,7 +27,7 @@ def write(
     to: Literal["onnx", "torch", "stablehlo", "numpy"],
     input: Any = None,
 ) -> list[pathlib.Path]:
-    """Writes a model for another program, with its weights worked out and any number of rows.
+    """Writes a model for another program, with its weights worked out, for any batch size.
 
     - `"onnx"`: one file; needs the package `onnx`.
     - `"torch"`: a Python file with a module that needs PyTorch alone, and beside it its state dict as
@@ -39,9 +39,9 @@ def write(
 
     - `model`: a [`shootax.Net`][], or any `equinox.Module` made of them that takes a batch. It is
         baked first where it is not. Or a fitted estimator, which is written as a whole: it takes raw
-        rows `(rows, columns)` in double precision, and gives predictions, or the probabilities of
+        samples `(samples, columns)` in double precision, and gives predictions, or the probabilities of
         the classes. Two more files say what the columns are, `.columns.json`, and turn a table with
-        text and missing entries into such rows with NumPy alone, `_columns.py`.
+        text and missing entries into such samples with NumPy alone, `_columns.py`.
     - `path`: where to write; other files of the same format get the same name with another ending.
     - `to`: the format.
     - `input`: the shape of one row of input, as in `(3, 28, 28)`, or a batch to take it from. It can

@@ -98,7 +98,7 @@ def name(value):
 
 
 def size(value):
-    """A size is written as factor, offset: `factor * rows + offset`."""
+    """A size is written as factor, offset: `factor * batch + offset`."""
     need(type(value) is list and len(value) == 2, f"{show(value)} is no size")
     return tuple(whole(entry) for entry in value)
 
@@ -194,17 +194,19 @@ def one(entry, known, depth):
 
 
 def loop(inputs, options, outs, known, depth):
-    wanted = ("counter", "length", "carried", "body", "nexts", "rows")
-    counter, length, carried, body, nexts, rows = fields(options, wanted, "the options of a loop")
+    wanted = ("counter", "length", "carried", "body", "nexts", "slices")
+    counter, length, carried, body, nexts, slices = fields(options, wanted, "the options of a loop")
     need(whole(length, 0) <= MOST_ROUNDS, f"a loop of {length} rounds is too long")
     carried, inner = sequence(carried, name), {*known, name(counter)}
     inner.update(carried)
     body = checked(body, inner, depth + 1)
-    nexts, rows = used(nexts, inner), used(rows, inner)
-    fits = len(inputs) == len(carried) == len(nexts) and len(outs) == len(nexts) + len(rows)
-    need(fits and (length or not rows), "the values of a loop do not match")
+    nexts, slices = used(nexts, inner), used(slices, inner)
+    fits = len(inputs) == len(carried) == len(nexts) and len(outs) == len(nexts) + len(slices)
+    need(fits and (length or not slices), "the values of a loop do not match")
     known.update(outs)
-    read = dict(counter=counter, length=length, carried=carried, body=body, nexts=nexts, rows=rows)
+    read = dict(
+        counter=counter, length=length, carried=carried, body=body, nexts=nexts, slices=slices
+    )
     return "loop", None, inputs, read, outs
 
 
@@ -214,22 +216,22 @@ def used(names, known):
     return names
 
 
-def run(items, values, rows):
+def run(items, values, batch):
     for kind, function, inputs, options, out in items:
         arrays = [values[entry] for entry in inputs]
         if kind == "loop":
-            stacks = [[] for _ in options["rows"]]
+            stacks = [[] for _ in options["slices"]]
             for k in range(options["length"]):
                 values.update({options["counter"]: k, **dict(zip(options["carried"], arrays))})
-                run(options["body"], values, rows)
+                run(options["body"], values, batch)
                 arrays = [values[entry] for entry in options["nexts"]]
-                for stack, entry in zip(stacks, options["rows"]):
+                for stack, entry in zip(stacks, options["slices"]):
                     stack.append(values[entry])
             arrays += [apply("stack", lambda *x: np.stack(x), stack, {}) for stack in stacks]
             values.update(zip(out, arrays))
             continue
         sizes = {
-            key: tuple(factor * rows + offset for factor, offset in options[key])
+            key: tuple(factor * batch + offset for factor, offset in options[key])
             for key in ("shape", "sizes")
             if key in options
         }
@@ -248,7 +250,7 @@ def apply(kind, function, arrays, options):
 
 
 def load(path):
-    """The network in a file, as a function of one or more arrays with any number of rows."""
+    """The network in a file, as a function of one or more arrays with any batch size."""
     try:
         with np.load(path, allow_pickle=False) as file:
             arrays = {key: file[key] for key in file.files}
@@ -279,7 +281,7 @@ def load(path):
         for x, (key, kind) in zip(given, inputs):
             values[key] = np.asarray(x, kind)
             if values[key].ndim == 0:
-                raise ProgramError("The network takes arrays with rows, got a single number.")
+                raise ProgramError("The network takes batches of samples, got a single number.")
         with np.errstate(all="ignore"):
             run(items, values, len(values[inputs[0][0]]))
         found = [values[key] for key in outputs]

@@ -1,4 +1,4 @@
-"""Tables as the rows that an exported estimator takes. Needs NumPy alone.
+"""Tables as the samples that an exported estimator takes. Needs NumPy alone.
 
     spec = load("model.columns.json")
     x = rows(spec, {"wind": ["north", "south"], "pressure": [1013.2, None]})

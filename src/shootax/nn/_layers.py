@@ -39,7 +39,7 @@ class Downsample(eqx.Module):
 
     def __call__(self, x: Float[Array, "batch h w inputs"]) -> Float[Array, "batch g v outputs"]:
         width, _, inputs, outputs = self.weight.shape
-        rows, height, across, _ = x.shape
+        samples, height, across, _ = x.shape
         down, out = -(-height // 2), -(-across // 2)
         # Pixel 2b + j - width//2 of a line goes to pixel b by the column j of the kernel.
         places = 2 * np.arange(out) + np.arange(width)[:, None] - width // 2
@@ -48,10 +48,10 @@ class Downsample(eqx.Module):
         matrix = matrix.reshape(width * across * inputs, out * outputs)
         below = 2 * (down - 1) + width - width // 2 - height
         padded = jnp.pad(x, ((0, 0), (width // 2, max(below, 0)), (0, 0), (0, 0)))
-        padded = padded.reshape(rows, padded.shape[1], across * inputs)
+        padded = padded.reshape(samples, padded.shape[1], across * inputs)
         lines = [padded[:, i : i + 2 * down - 1 : 2] for i in range(width)]
-        y = jnp.concatenate(lines, axis=-1).reshape(rows * down, -1) @ matrix
-        return plus(y.reshape(rows, down, out, outputs), self.bias)
+        y = jnp.concatenate(lines, axis=-1).reshape(samples * down, -1) @ matrix
+        return plus(y.reshape(samples, down, out, outputs), self.bias)
 
 
 class Upsample(eqx.Module):
@@ -78,17 +78,17 @@ class Upsample(eqx.Module):
         self.bias = jnp.zeros(outputs)
 
     def __call__(self, x: Float[Array, "batch h w inputs"]) -> Float[Array, "batch g v outputs"]:
-        rows, height, width, inputs = x.shape
+        samples, height, width, inputs = x.shape
         outputs = self.bias.shape[0]
         kernel = self.weight.reshape(3, 3, inputs, 2, 2, outputs)
         diagonals = jnp.asarray(np.stack([np.eye(width, k=1 - j) for j in range(3)]), x.dtype)
         matrix = jnp.einsum("jab,ijcpqo->iacpbqo", diagonals, kernel)
         matrix = matrix.reshape(3 * width * inputs, 4 * width * outputs)
         padded = jnp.pad(x, ((0, 0), (1, 1), (0, 0), (0, 0)))
-        padded = padded.reshape(rows, height + 2, width * inputs)
+        padded = padded.reshape(samples, height + 2, width * inputs)
         lines = jnp.concatenate([padded[:, i : i + height] for i in range(3)], axis=-1)
-        y = lines.reshape(rows * height, -1) @ matrix
-        return plus(y.reshape(rows, 2 * height, 2 * width, outputs), self.bias)
+        y = lines.reshape(samples * height, -1) @ matrix
+        return plus(y.reshape(samples, 2 * height, 2 * width, outputs), self.bias)
 
 
 class LayerNorm(eqx.Module):

@@ -112,7 +112,7 @@ def resnet(
     classes: int,
     reduce: Literal["pool", "stride", "none"] = "pool",
     groups: int = 0,
-    passing: bool = False,
+    pass_particles: bool = False,
     key: PRNGKeyArray,
 ) -> Classifier:
     """A classifier of images whose blocks are nets with convolutional fields.
@@ -122,7 +122,7 @@ def resnet(
     - `nets`: the blocks. Channels may grow from one to the next.
     - `inputs`, `classes`: channels of the images, and number of classes.
     - `reduce`, `groups`: of the [`shootax.nn.Transition`][] between blocks.
-    - `passing`: whether particles are passed on from block to block; otherwise each has its own.
+    - `pass_particles`: whether particles are passed on from block to block; otherwise each has its own.
     - `key`: a JAX random key.
 
     !!! example
@@ -160,7 +160,7 @@ def resnet(
         Transition(pair, reduce=reduce, groups=groups, key=k)
         for pair, k in zip(pairs, keys[2:], strict=True)
     )
-    if passing:
+    if pass_particles:
         body: Chain | ParticleChain = ParticleChain(nets, between)
     else:
         steps = [step for net, t in zip(nets, (*between, None), strict=True) for step in (net, t)]

@@ -105,14 +105,14 @@ class BouncingBalls(LatentExperiment):
     ) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """The model is that of the best epoch by the validation sequences."""
         train, held_out = (self.data(settings, part) for part in ("training", "validation"))
-        told = {
+        fit_options = {
             "validation": Validation((held_out.first(SEEN), held_out.frames), keep_best=True),
             "optimizer": latent.optimizer(configuration, settings.options),
         }
         hidden = settings.options["hidden_frames"]
         if hidden == 0:
-            return (train.first(SEEN), train.frames), told
-        return (MaskedFrames(train, first=SEEN, hidden=hidden),), told
+            return (train.first(SEEN), train.frames), fit_options
+        return (MaskedFrames(train, first=SEEN, hidden=hidden),), fit_options
 
     def data(self, settings: Settings, part: str = "test") -> Sequences:
         """The sequences for `"training"`, `"validation"` or `"test"`."""

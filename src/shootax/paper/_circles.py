@@ -76,12 +76,12 @@ class Circles(AbstractExperiment):
     def task(
         self, settings: Settings, configuration: Configuration
     ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        told = {
+        fit_options = {
             "loss": "cross_entropy",
             "validation": _data(settings, VALIDATION),
             "optimizer": models.optimizer(configuration, settings.options),
         }
-        return _data(settings, TRAINING), told
+        return _data(settings, TRAINING), fit_options
 
     def net(self, settings: Settings, configuration: Configuration, seed: int) -> Net:
         """The net of a seed before training."""

@@ -61,7 +61,7 @@ class AbstractExperiment(abc.ABC):
         progress: Callable[[int, str], None] | None = None,
     ) -> list[FitResult | DivergedError]:
         """Trains a net from each seed, all as one program."""
-        data, told = self.task(settings, configuration)
+        data, fit_options = self.task(settings, configuration)
         options = {**settings.options, **configuration.more}
         return fit_many(
             [self.net(settings, configuration, seed) for seed in seeds],
@@ -73,5 +73,5 @@ class AbstractExperiment(abc.ABC):
             penalty_strength=options["penalty_weight"],
             progress=progress,
             checkpoint=checkpoint,
-            **{"epochs": settings.epochs, **told},
+            **{"epochs": settings.epochs, **fit_options},
         )

@@ -40,9 +40,9 @@ def draw(results: Results) -> tuple[list[pathlib.Path], list[str]]:
     test, seen = _test(settings), settings.options["first"]
     few = test[:SHOWN]
     predicted = {name: latent.predictions(model, few, seen) for name, model in loaded.items()}
-    asked = (3,) if rotating else range(SEEN, SEEN + AHEAD)
+    tested = (3,) if rotating else range(SEEN, SEEN + AHEAD)
     drawn = {
-        "sequences": sequence_figure(few.frames, predicted, seen=seen, asked=asked),
+        "sequences": sequence_figure(few.frames, predicted, seen=seen, tested=tested),
         "training": _training(folder, chosen, rotating),
     }
     if rotating:

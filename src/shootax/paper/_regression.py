@@ -94,8 +94,11 @@ class Regression(AbstractExperiment):
         options = settings.options
         held_out = sample_function(self.name, options["validation"], VALIDATION)
         samples = sample_function(self.name, options["training"], TRAINING)
-        told = {"optimizer": models.optimizer(configuration, options), "validation": held_out}
-        return samples, told
+        fit_options = {
+            "optimizer": models.optimizer(configuration, options),
+            "validation": held_out,
+        }
+        return samples, fit_options
 
     def net(self, settings: Settings, configuration: Configuration, seed: int) -> Net:
         """The net of a seed before training."""

@@ -96,11 +96,11 @@ class RotatingMNIST(LatentExperiment):
     ) -> tuple[tuple[Any, ...], dict[str, Any]]:
         options = settings.options
         train = self.data(settings)[0]
-        told: dict[str, Any] = {"optimizer": latent.optimizer(configuration, options)}
+        fit_options: dict[str, Any] = {"optimizer": latent.optimizer(configuration, options)}
         if options["versions"]:
             versions = min(options["versions"], settings.epochs)
             train = _versions(len(train), versions)
-            told["epochs"] = settings.epochs // versions
+            fit_options["epochs"] = settings.epochs // versions
         sampler = MaskedFrames(
             train,
             first=options["first"],
@@ -108,7 +108,7 @@ class RotatingMNIST(LatentExperiment):
             hidden=options["hidden_frames"],
             redrawn=options["redrawn"],
         )
-        return (sampler,), told
+        return (sampler,), fit_options
 
     def data(self, settings: Settings) -> tuple[Sequences, Sequences]:
         """The sequences to train and to test with."""

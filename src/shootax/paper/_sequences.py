@@ -18,7 +18,7 @@ def sequence_figure(
     predictions: Mapping[str, Float[np.ndarray, "n time h w"]],
     *,
     seen: int = 1,
-    asked: Sequence[int] = (),
+    tested: Sequence[int] = (),
 ) -> Any:
     """Two sequences, each with the predictions below it. Frames that the model sees are framed red,
     those that the test asks for blue."""
@@ -33,7 +33,7 @@ def sequence_figure(
                 ax = axes[i * len(lines) + j, k]
                 ax.imshow(frames[i, k], cmap="gray", vmin=0, vmax=1)
                 ax.set(xticks=[], yticks=[])
-                colour = INPUT if j == 0 and k < seen else TARGET if k in asked else None
+                colour = INPUT if j == 0 and k < seen else TARGET if k in tested else None
                 for spine in ax.spines.values():
                     spine.set(visible=colour is not None, color=colour or INK, lw=1.5)
             label = axes[i * len(lines) + j, 0]

@@ -108,13 +108,13 @@ class SpiralExperiment(AbstractExperiment):
     ) -> tuple[tuple[Any, ...], dict[str, Any]]:
         options = settings.options
         held_out = SpiralSnippets(spiral(), options["validation"], POINTS)
-        told = {
+        fit_options = {
             "times": snippet_times(),
             "loss": mean_norm if options["loss"] == "norm" else "mse",
             "validation": held_out(jax.random.key(VALIDATION)),
             "optimizer": models.optimizer(configuration, options),
         }
-        return (SpiralSnippets(spiral(), options["training"], POINTS),), told
+        return (SpiralSnippets(spiral(), options["training"], POINTS),), fit_options
 
     def net(self, settings: Settings, configuration: Configuration, seed: int) -> Net:
         """The net of a seed before training."""

@@ -6,7 +6,7 @@ import jax.numpy as jnp
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from shootax.report._subject import Part, Subject, chosen_rows, invented_inputs, precision
+from shootax.report._subject import Part, Subject, chosen_samples, invented_inputs, precision
 
 
 def of_estimator(estimator: Any, x: Any, y: Any, *, columns: Any = None) -> Subject:
@@ -59,9 +59,9 @@ def _table(out: Subject, x: Any, y: Any) -> None:
     out.scale = lambda values: jnp.asarray(
         scaler.forward(np.asarray(values, np.float64)), precision(out.model)
     )
-    chosen = chosen_rows(len(x))
+    chosen = chosen_samples(len(x))
     if len(chosen) < len(x):
-        out.notes.append(f"{len(chosen)} of {len(x)} rows are shown, drawn at random.")
+        out.notes.append(f"{len(chosen)} of {len(x)} samples are shown, drawn at random.")
     out.raw, out.x = x[chosen], out.scale(x[chosen])
     if hasattr(out.estimator, "classes_"):
         out.kind = "classes" if y is not None else None
@@ -74,7 +74,9 @@ def _table(out: Subject, x: Any, y: Any) -> None:
         return
     y = np.asarray(y)
     if len(y) != len(x):
-        raise ValueError(f"x has {len(x)} rows and y has {len(y)}; give a target for each row.")
+        raise ValueError(
+            f"x has {len(x)} samples and y has {len(y)}; give a target for each sample."
+        )
     if out.kind == "classes":
         known = {label: i for i, label in enumerate(out.classes)}
         strange = sorted({str(label) for label in y} - known.keys())
@@ -98,7 +100,7 @@ def _sequences(out: Subject, x: np.ndarray) -> None:
             "A forecaster needs sequences (sequences, times, features) longer than its history of "
             f"{estimator.history}; got shape {x.shape}."
         )
-    chosen = chosen_rows(len(x), 50)
+    chosen = chosen_samples(len(x), 50)
     if len(chosen) < len(x):
         out.notes.append(f"{len(chosen)} of {len(x)} sequences are shown, drawn at random.")
     x = x[chosen]

@@ -116,7 +116,7 @@ def _section(name: str, title: str, sentence: str, payload: dict[str, Any]) -> s
     body = _facts(payload["facts"]) if name == "facts" else f'<div id="{name}-body"></div>'
     return (
         f'<section id="{name}"><h2>{html.escape(title)}</h2>'
-        f'<p class="says">{html.escape(sentence)}</p>{body}</section>'
+        f'<p class="about">{html.escape(sentence)}</p>{body}</section>'
     )
 
 

@@ -64,7 +64,7 @@ def flow_section(part: Part, subject: Subject, times: np.ndarray) -> dict[str, A
 
 
 def _vectors(part: Part, tree: Any) -> np.ndarray:
-    """States as vectors, `(frames, rows, coordinates)`; images as the means of their channels."""
+    """States as vectors, `(frames, samples, coordinates)`; images as the means of their channels."""
     leaves = [np.asarray(leaf, np.float64) for leaf in jax.tree.leaves(tree)]
     if part.net.field.free_axes:
         leaves = [leaf.mean(axis=tuple(range(3, leaf.ndim))) for leaf in leaves]

@@ -10,11 +10,11 @@ from shootax import Net
 from shootax.nn import FrameRequest, LatentModel, Masked
 from shootax.report._subject import (
     Subject,
-    chosen_rows,
+    chosen_samples,
     invented_inputs,
     parts_of,
     precision,
-    rows_of,
+    samples_of,
     taken,
     unchained,
 )
@@ -79,14 +79,16 @@ def _targets(y: Any) -> Any:
 def _subsampled(x: Any, y: Any, notes: list[str]) -> tuple[Any, Any]:
     if x is None:
         return x, y
-    rows = rows_of(x)
-    if rows == 0:
-        raise ValueError("The data have no rows.")
-    if y is not None and len(y) != rows:
-        raise ValueError(f"x has {rows} rows and y has {len(y)}; give a target for each row.")
-    chosen = chosen_rows(rows)
-    if len(chosen) < rows:
-        notes.append(f"{len(chosen)} of {rows} samples are shown, drawn at random.")
+    samples = samples_of(x)
+    if samples == 0:
+        raise ValueError("The data have no samples.")
+    if y is not None and len(y) != samples:
+        raise ValueError(
+            f"x has {samples} samples and y has {len(y)}; give a target for each sample."
+        )
+    chosen = chosen_samples(samples)
+    if len(chosen) < samples:
+        notes.append(f"{len(chosen)} of {samples} samples are shown, drawn at random.")
     return taken(x, chosen), None if y is None else y[chosen]
 
 

@@ -47,8 +47,8 @@ def _confusion(outputs: np.ndarray, subject: Subject) -> dict[str, Any]:
 def _numbers(outputs: np.ndarray, subject: Subject) -> dict[str, Any]:
     predicted = np.asarray(subject.unscale(outputs), np.float64)
     true = np.asarray(subject.unscale(subject.y), np.float64)
-    rows = len(true)
-    predicted, true = predicted.reshape(rows, -1), true.reshape(rows, -1)
+    samples = len(true)
+    predicted, true = predicted.reshape(samples, -1), true.reshape(samples, -1)
     kept = min(true.shape[1], OUTPUTS)
     error = np.mean((predicted - true) ** 2, axis=0)
     spread = np.var(true, axis=0)
@@ -63,7 +63,7 @@ def _numbers(outputs: np.ndarray, subject: Subject) -> dict[str, Any]:
         "true": floats(true.T[:kept]),
         "error": error[:kept].tolist(),
         "explained": explained[:kept].tolist(),
-        "samples": rows,
+        "samples": samples,
     }
 
 
@@ -89,8 +89,8 @@ def _sequences(subject: Subject) -> dict[str, Any]:
     if not image:
         predicted = predicted[:, :, :6]
         true = None if true is None else true[:, :, :6]
-    rows = len(predicted)
-    kept = max(1, min(rows, 24, NUMBERS // max(1, int(np.prod(predicted.shape[1:])))))
+    samples = len(predicted)
+    kept = max(1, min(samples, 24, NUMBERS // max(1, int(np.prod(predicted.shape[1:])))))
     names = subject.columns if subject.estimator is not None else []
     return {
         "kind": "images" if image else "sequences",
@@ -100,5 +100,5 @@ def _sequences(subject: Subject) -> dict[str, Any]:
         "names": names,
         "error": error,
         "shown": kept,
-        "sequences": rows,
+        "sequences": samples,
     }

@@ -14,7 +14,7 @@ from shootax import Net
 from shootax._checks import is_concrete
 from shootax.nn import ParticleChain
 
-ROWS = 200
+SHOWN = 200
 """So many samples move through the pictures."""
 
 
@@ -142,20 +142,20 @@ def precision(model: Any) -> Any:
     return jnp.result_type(*(jax.tree.leaves(eqx.filter(model, eqx.is_inexact_array)) or [float]))
 
 
-def rows_of(x: Any) -> int:
+def samples_of(x: Any) -> int:
     return int(np.shape(jax.tree.leaves(x)[0])[0])
 
 
 def taken(tree: Any, chosen: np.ndarray) -> Any:
-    """Some rows of every array of a tree."""
+    """Some samples of every array of a tree."""
     return jax.tree.map(lambda leaf: np.asarray(leaf)[chosen], tree)
 
 
-def chosen_rows(rows: int, most: int = ROWS) -> np.ndarray:
-    """All rows in order, or some, drawn always the same."""
-    if rows <= most:
-        return np.arange(rows)
-    return np.sort(np.random.default_rng(0).choice(rows, most, replace=False))
+def chosen_samples(samples: int, most: int = SHOWN) -> np.ndarray:
+    """All samples in order, or some, drawn always the same."""
+    if samples <= most:
+        return np.arange(samples)
+    return np.sort(np.random.default_rng(0).choice(samples, most, replace=False))
 
 
 def invented_inputs(net: Net) -> Any:

@@ -107,10 +107,10 @@ def _page(folder: pathlib.Path) -> str:
 <main>
 <p id="state" role="status" aria-live="polite">Reading…</p>
 <section><h2>Trainings under way</h2>
-<p class="says">The curves in the checkpoints, which a training renews every half minute or so.</p>
+<p class="about">The curves in the checkpoints, which a training renews every half minute or so.</p>
 <div id="curves-body"></div></section>
 <section><h2>Finished runs</h2>
-<p class="says">Each mark is one run; choose what to compare.</p>
+<p class="about">Each mark is one run; choose what to compare.</p>
 <div class="controls" id="choices"></div><div id="runs-body"></div></section>
 <section><h2>Table of runs</h2><div class="wide"><table id="runs"></table></div></section>
 <section><h2>Settings</h2><table id="settings"></table></section>

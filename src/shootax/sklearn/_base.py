@@ -16,7 +16,7 @@ from shootax.extend import Loss
 from shootax.sklearn import _model as model
 from shootax.sklearn import _saving as saving
 from shootax.sklearn import _training as training
-from shootax.sklearn._tables import Rows
+from shootax.sklearn._tables import Samples
 
 
 class AbstractShooting(BaseEstimator, Exportable):
@@ -58,9 +58,9 @@ class AbstractShooting(BaseEstimator, Exportable):
         - `weight_decay`: of the two linear maps, as in AdamW.
         - `learning_rate`, `batch_size`: of Adam; the rate falls to zero along half a cosine.
         - `max_iter`: the largest number of epochs.
-        - `early_stopping`: whether to hold out rows, stop when the loss on them has not fallen for
+        - `early_stopping`: whether to hold out samples, stop when the loss on them has not fallen for
             `n_iter_no_change` epochs, and keep the best model.
-        - `validation_fraction`: how much to hold out. With too few rows for five to be held out,
+        - `validation_fraction`: how much to hold out. With too few samples for five to be held out,
             all are trained on, and the loss on them decides.
         - `n_iter_no_change`: see `early_stopping`.
         - `random_state`: a seed. The same seed and data give the same model.
@@ -95,7 +95,7 @@ class AbstractShooting(BaseEstimator, Exportable):
 
     @property
     def energy_(self) -> float:
-        """What was minimised: mean loss on the training rows + `penalty_weight` · `penalty_`."""
+        """What was minimised: mean loss on the training samples + `penalty_weight` · `penalty_`."""
         check_is_fitted(self)
         return self.loss_ + self.penalty_weight * self.penalty_
 
@@ -160,8 +160,8 @@ class AbstractShooting(BaseEstimator, Exportable):
     def _train(
         self,
         shape: model.Shape,
-        rows: Rows,
-        held_out: Rows | None,
+        samples: Samples,
+        held_out: Samples | None,
         loss: str | Loss,
         rng: np.random.Generator,
     ) -> None:
@@ -176,8 +176,8 @@ class AbstractShooting(BaseEstimator, Exportable):
             patience=patience if self.early_stopping else None,
             seed=int(rng.integers(2**31)),
         )
-        start = model.first(shape, rows.x, rng)
-        fitted = training.train(start, rows, held_out, loss, options)
+        start = model.first(shape, samples.x, rng)
+        fitted = training.train(start, samples, held_out, loss, options)
         self.shape_, self._table = shape, None
         self.net_ = fitted.net
         self.loss_curve_ = fitted.history["objective"].tolist()

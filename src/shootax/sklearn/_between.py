@@ -13,7 +13,7 @@ from shootax.extend import AbstractParticleControl
 
 
 class Between(eqx.Module):
-    """The outputs `(rows, times, ...)` of a net at given times, without particles.
+    """The outputs `(samples, times, ...)` of a net at given times, without particles.
 
     Between grid points it interpolates as the net itself does: by the cubic with the states and the
     velocities at both ends of a step.
@@ -37,7 +37,7 @@ class Between(eqx.Module):
             assert self.net.integrator.fractions[-1] == 1  # pyright: ignore
             self.ends = jax.tree.map(lambda stage: stage[:, -1], theta)
 
-    def __call__(self, x: Float[Array, "rows n"]) -> Array:
+    def __call__(self, x: Float[Array, "samples n"]) -> Array:
         net, T = self.net, self.net.control.T
         theta = net.control.theta  # pyright: ignore[reportAttributeAccessIssue]
         steps = jax.tree.leaves(theta)[0].shape[0]

@@ -45,10 +45,10 @@ class ShootingClassifier(ClassifierMixin, AbstractShooting):
     """
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "ShootingClassifier":
-        """Trains on rows of numbers `X` and their classes `y`.
+        """Trains on inputs `X`, `(samples, columns)`, and their classes `y`.
 
-        `sample_weight` has a number of at least zero for each row. A row of weight two is the same
-        as two rows.
+        `sample_weight` has a number of at least zero for each sample. A sample of weight two
+        equals two samples.
         """
         names = frames.target_names(y)
         X, y = frames.validated(self, X, y, dtype="numeric")
@@ -62,10 +62,12 @@ class ShootingClassifier(ClassifierMixin, AbstractShooting):
                 f"A classifier needs at least two classes, got only one class: {classes.tolist()[0]!r}."
             )
         shape, rng = self._shape(X.shape[1], len(classes)), self._random()
-        rows = merged(X[weight > 0], labels, weight[weight > 0])
-        self._x = Scaler.of(rows.x, rows.weight)
-        rows = rows._replace(x=self._x.forward(rows.x), weight=rows.weight / rows.weight.mean())
-        kept, held_out = split(rows, self._held_out_fraction(), True, rng)
+        samples = merged(X[weight > 0], labels, weight[weight > 0])
+        self._x = Scaler.of(samples.x, samples.weight)
+        samples = samples._replace(
+            x=self._x.forward(samples.x), weight=samples.weight / samples.weight.mean()
+        )
+        kept, held_out = split(samples, self._held_out_fraction(), True, rng)
         self._train(shape, kept, held_out, "cross_entropy", rng)
         logs = _log_softmax(training.outputs(self.net_, kept.x))
         chosen = logs[np.arange(len(logs)), kept.y]
@@ -74,17 +76,17 @@ class ShootingClassifier(ClassifierMixin, AbstractShooting):
         return self
 
     def predict_log_proba(self, X: Any) -> np.ndarray:
-        """Logarithms of the probabilities of `classes_`, `(rows, classes)`."""
+        """Logarithms of the probabilities of `classes_`, `(samples, classes)`."""
         check_is_fitted(self)
         X = frames.validated(self, X, reset=False, dtype="numeric")
         return _log_softmax(training.outputs(self.net_, self._x.forward(X)))
 
     def predict_proba(self, X: Any) -> np.ndarray:
-        """Probabilities of `classes_`, `(rows, classes)`."""
+        """Probabilities of `classes_`, `(samples, classes)`."""
         return np.exp(self.predict_log_proba(X))
 
     def predict(self, X: Any) -> np.ndarray:
-        """The most probable class of each row."""
+        """The most probable class of each sample."""
         chosen = self.predict_log_proba(X).argmax(axis=1)
         return self.classes_[chosen]
 

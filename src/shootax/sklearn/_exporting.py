@@ -1,6 +1,6 @@
 """Fitted estimators as one program: raw columns in, predictions or probabilities out.
 
-Row by row the program takes the columns of the table in double precision. A column of text comes as
+For each sample the program takes the columns of the table in double precision. A column of text comes as
 codes, the number of the entry among its levels, and NaN is an entry that is missing.
 """
 
@@ -28,7 +28,7 @@ def exported(
     """The whole of an estimator of tables.
 
     **Arguments:** `finish`, from the outputs of the net to the answers; `predict`, its own answers
-    for encoded rows; `outputs`, what they are, for the file beside the program.
+    for encoded samples; `outputs`, what they are, for the file beside the program.
     """
     table, scaler = estimator._table, estimator._x
     count = estimator.n_features_in_
@@ -39,11 +39,11 @@ def exported(
         columns = table["columns"]
     _check(columns)
 
-    def prepare(x: Float[Array, "rows columns"]) -> Float[Array, "rows numbers"]:
+    def prepare(x: Float[Array, "samples columns"]) -> Float[Array, "samples numbers"]:
         return scaled(x if table is None else encoded(x, columns), scaler)
 
-    def sample(rng: np.random.Generator, rows: int) -> np.ndarray:
-        return _sample(rng, rows, columns, scaler)
+    def sample(rng: np.random.Generator, samples: int) -> np.ndarray:
+        return _sample(rng, samples, columns, scaler)
 
     def reference(x: np.ndarray) -> np.ndarray:
         return predict(x if table is None else _by_the_table(x, columns))
@@ -62,7 +62,7 @@ def exported(
     return Whole(estimator.net_, (len(columns),), prepare, finish, about, sample, reference)
 
 
-def scaled(x: Float[Array, "rows n"], scaler: Scaler) -> Float[Array, "rows n"]:
+def scaled(x: Float[Array, "samples n"], scaler: Scaler) -> Float[Array, "samples n"]:
     """`Scaler.forward`, traced. A column without spread becomes zero."""
     spread = np.asarray(scaler.spread, np.float64)[None]
     varies = spread > 0
@@ -70,13 +70,15 @@ def scaled(x: Float[Array, "rows n"], scaler: Scaler) -> Float[Array, "rows n"]:
     return moved if varies.all() else moved * varies.astype(np.float64)
 
 
-def unscaled(y: Float[Array, "rows n"], scaler: Scaler) -> Float[Array, "rows n"]:
+def unscaled(y: Float[Array, "samples n"], scaler: Scaler) -> Float[Array, "samples n"]:
     """`Scaler.back`, traced."""
     mean, spread = (np.asarray(part, np.float64)[None] for part in scaler)
     return y * spread + mean
 
 
-def encoded(x: Float[Array, "rows columns"], columns: Sequence[dict]) -> Float[Array, "rows n"]:
+def encoded(
+    x: Float[Array, "samples columns"], columns: Sequence[dict]
+) -> Float[Array, "samples n"]:
     """`columns.encode`, traced, for columns of numbers and codes."""
     parts, i = [], 0
     while i < len(columns):
@@ -115,27 +117,27 @@ def _check(columns: Sequence[dict]) -> None:
 
 
 def _sample(
-    rng: np.random.Generator, rows: int, columns: Sequence[dict], scaler: Scaler
+    rng: np.random.Generator, samples: int, columns: Sequence[dict], scaler: Scaler
 ) -> np.ndarray:
-    """Raw rows in the range of the training table, with entries that are missing or new."""
-    x, place = np.empty((rows, len(columns))), 0
+    """Raw samples in the range of the training table, with entries that are missing or new."""
+    x, place = np.empty((samples, len(columns))), 0
     for i, column in enumerate(columns):
         if column["levels"] is None:
             mean, spread = scaler.mean[place], scaler.spread[place]
-            x[:, i] = mean + spread * rng.uniform(-1.7, 1.7, rows)  # as wide as a uniform column
+            x[:, i] = mean + spread * rng.uniform(-1.7, 1.7, samples)  # as wide as a uniform column
             if column.get("offset"):  # these are whole numbers
                 x[:, i] = np.round(x[:, i])
         else:
-            x[:, i] = rng.integers(UNKNOWN, len(column["levels"]), rows)
+            x[:, i] = rng.integers(UNKNOWN, len(column["levels"]), samples)
         width = 1 if column["levels"] is None else len(column["levels"])
         if column.get("missing"):
-            x[rng.random(rows) < 0.2, i] = np.nan
+            x[rng.random(samples) < 0.2, i] = np.nan
         place += width + bool(column.get("missing"))
     return x
 
 
 def _by_the_table(x: np.ndarray, described: Sequence[dict]) -> np.ndarray:
-    """Raw rows as the numbers that the estimator takes, by way of a table with the text in it."""
+    """Raw samples as the numbers that the estimator takes, by way of a table with the text in it."""
     import pandas as pd
 
     from shootax.sklearn import _columns as tables
@@ -189,11 +191,11 @@ def forecasts(estimator: Any) -> Whole:
     def finish(y: Any) -> Any:
         return y * spread + mean
 
-    def sample(rng: np.random.Generator, rows: int) -> Any:
-        values = mean + spread * rng.uniform(-1.7, 1.7, (rows, length, features))
+    def sample(rng: np.random.Generator, samples: int) -> Any:
+        values = mean + spread * rng.uniform(-1.7, 1.7, (samples, length, features))
         if estimator._missing:
             values[rng.random(values.shape) < 0.2] = np.nan
-        times = np.cumsum(step * rng.uniform(0.5, 1.5, (rows, length)), axis=1)
+        times = np.cumsum(step * rng.uniform(0.5, 1.5, (samples, length)), axis=1)
         return {"values": values, "times": times} if uneven else values
 
     def reference(x: Any) -> np.ndarray:

@@ -13,7 +13,7 @@ from shootax.sklearn import _training as training
 from shootax.sklearn import _windows as windows
 from shootax.sklearn._base import AbstractShooting
 from shootax.sklearn._scaling import Scaler
-from shootax.sklearn._tables import Rows
+from shootax.sklearn._tables import Samples
 from shootax.sklearn._windows import Sequences, masked_error
 
 
@@ -118,8 +118,8 @@ class ShootingForecaster(AbstractShooting):
         if out.all() or not out.any():
             out = np.zeros_like(out)
 
-        def part(chosen: np.ndarray) -> Rows:
-            return Rows(inputs, targets, np.ones(len(inputs)), delays / self.span_).take(chosen)
+        def part(chosen: np.ndarray) -> Samples:
+            return Samples(inputs, targets, np.ones(len(inputs)), delays / self.span_).take(chosen)
 
         shape = self._shape(inputs.shape[1], self.n_features_in_)
         kept = part(~out)

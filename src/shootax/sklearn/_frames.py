@@ -46,9 +46,9 @@ def checked_weight(weight: np.ndarray) -> np.ndarray:
 
 
 def enough(X: np.ndarray, weight: np.ndarray) -> None:
-    """Refuses a table of one row, from which nothing can be learned."""
+    """Refuses a single sample, from which nothing can be learned."""
     if (weight > 0).sum() < 2:
         raise ValueError(
-            f"At least 2 rows with a weight above 0 are needed, got n_samples = {len(X)}, one sample "
-            "or less of them with weight."
+            f"At least 2 samples with a weight above 0 are needed, got n_samples = {len(X)}, one sample "
+            "or none of them with a weight above 0."
         )

@@ -66,7 +66,7 @@ def assembled(shape: Shape, parameters: list[np.ndarray]) -> sx.Net:
 
 
 def first(shape: Shape, x: np.ndarray, rng: np.random.Generator) -> sx.Net:
-    """A net to start training from: random linear maps, and particles near the states of rows of `x`.
+    """The net before training: random linear maps, and particles near the states of some samples.
 
     Numbers are drawn by NumPy, which needs no compiled program for each shape.
     """
@@ -75,8 +75,8 @@ def first(shape: Shape, x: np.ndarray, rng: np.random.Generator) -> sx.Net:
     bias = rng.uniform(-bound, bound, shape.state)
     bound = shape.width**-0.5
     readout = rng.uniform(-bound, bound, (shape.outputs, shape.width))
-    rows = x[rng.integers(len(x), size=shape.particles)]
-    q = rows @ weight.T + bias + 0.1 * rng.normal(size=(shape.particles, shape.state))
+    samples = x[rng.integers(len(x), size=shape.particles)]
+    q = samples @ weight.T + bias + 0.1 * rng.normal(size=(shape.particles, shape.state))
     known = {
         "lift.weight": weight,
         "lift.bias": bias,

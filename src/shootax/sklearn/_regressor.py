@@ -38,24 +38,28 @@ class ShootingRegressor(RegressorMixin, AbstractShooting):
     """
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "ShootingRegressor":
-        """Trains on rows of numbers `X` and targets `y`, `(rows,)` or `(rows, outputs)`.
+        """Trains on inputs `X`, `(samples, columns)`, and targets `y`, `(samples,)` or
+        `(samples, outputs)`.
 
-        `sample_weight` has a number of at least zero for each row. A row of weight two is the same
-        as two rows.
+        `sample_weight` has a number of at least zero for each sample. A sample of weight two
+        equals two samples.
         """
         names = frames.target_names(y)
         X, y = frames.validated(self, X, y, multi_output=True, y_numeric=True, dtype="numeric")
         weight = frames.checked_weight(_check_sample_weight(sample_weight, X, dtype=np.float64))
         frames.enough(X, weight)
         shape, rng = self._shape(X.shape[1], 1 if y.ndim == 1 else y.shape[1]), self._random()
-        rows = merged(X, y.reshape(len(y), -1).astype(np.float64), weight)
-        self._x, self._y = Scaler.of(rows.x, rows.weight), Scaler.of(rows.y, rows.weight)
-        rows = rows._replace(
-            x=self._x.forward(rows.x),
-            y=self._y.forward(rows.y),
-            weight=rows.weight / rows.weight.mean(),
+        samples = merged(X, y.reshape(len(y), -1).astype(np.float64), weight)
+        self._x, self._y = (
+            Scaler.of(samples.x, samples.weight),
+            Scaler.of(samples.y, samples.weight),
         )
-        kept, held_out = split(rows, self._held_out_fraction(), False, rng)
+        samples = samples._replace(
+            x=self._x.forward(samples.x),
+            y=self._y.forward(samples.y),
+            weight=samples.weight / samples.weight.mean(),
+        )
+        kept, held_out = split(samples, self._held_out_fraction(), False, rng)
         self._train(shape, kept, held_out, "mse", rng)
         errors = np.mean((training.outputs(self.net_, kept.x) - kept.y) ** 2, axis=1)
         self.loss_ = float(np.average(errors, weights=kept.weight))

@@ -18,7 +18,7 @@ class Scaler(NamedTuple):
 
     @classmethod
     def of(cls, x: np.ndarray, weight: np.ndarray) -> "Scaler":
-        """The scaler of weighted rows.
+        """The scaler of weighted samples.
 
         Squares are taken after division by the largest entry, so that none of them overflows, and a
         spread within rounding of the entries counts as none.

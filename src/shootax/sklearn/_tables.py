@@ -1,4 +1,4 @@
-"""Rows of a table on their way into training: merged, split, and filled up to a common size."""
+"""The samples of a table before training: merged, split, and padded to a common size."""
 
 from typing import Any, NamedTuple
 
@@ -6,28 +6,28 @@ import jax
 import numpy as np
 
 
-class Rows(NamedTuple):
-    """Inputs, targets, weights, and, for rows that are asked for trajectories, times."""
+class Samples(NamedTuple):
+    """Inputs, targets, weights, and times where trajectories are trained."""
 
     x: np.ndarray
     y: Any
     weight: np.ndarray
     times: np.ndarray | None = None
 
-    def take(self, index: np.ndarray) -> "Rows":
+    def take(self, index: np.ndarray) -> "Samples":
         return jax.tree.map(lambda part: part[index], self)
 
-    def filled(self, rows: int, columns: int) -> "Rows":
-        """With zeros after all rows, and after all columns of the inputs."""
-        longer = jax.tree.map(lambda part: filled(part, rows), self)
+    def filled(self, samples: int, columns: int) -> "Samples":
+        """Padded with zeros to so many samples, and so many columns of the inputs."""
+        longer = jax.tree.map(lambda part: filled(part, samples), self)
         return longer._replace(x=filled(longer.x, columns, axis=1))
 
 
-def merged(x: np.ndarray, y: np.ndarray, weight: np.ndarray) -> Rows:
-    """Each different row once, with the sum of its weights, in an order that is that of the values.
+def merged(x: np.ndarray, y: np.ndarray, weight: np.ndarray) -> Samples:
+    """Each distinct sample once, with the sum of its weights, sorted by value.
 
-    So a row of weight two is the same as two rows, and one of weight zero the same as none, to the
-    last bit; and copies of a row are never on both sides of a validation split.
+    So a sample of weight two equals two samples, and one of weight zero equals none, bit for bit; and
+    copies of a sample are never on both sides of a validation split.
     """
     real = weight > 0
     x, y, weight = x[real], y[real], weight[real]
@@ -39,33 +39,33 @@ def merged(x: np.ndarray, y: np.ndarray, weight: np.ndarray) -> Rows:
         return_inverse=True,
     )
     sums = np.bincount(group.reshape(-1), weights=weight, minlength=len(first))
-    return Rows(x[first], y[first], sums)
+    return Samples(x[first], y[first], sums)
 
 
 def split(
-    rows: Rows, fraction: float, classes: bool, rng: np.random.Generator
-) -> tuple[Rows, Rows | None]:
-    """Rows for training, and those held out; `None` if there are too few to hold any out.
+    samples: Samples, fraction: float, classes: bool, rng: np.random.Generator
+) -> tuple[Samples, Samples | None]:
+    """Samples for training, and those held out; `None` if there are too few to hold any out.
 
     With `classes`, targets are class numbers: every class is held out in its share, and none loses
-    its last row.
+    its last sample.
     """
-    count = len(rows.x)
+    count = len(samples.x)
     if round(count * fraction) < SMALLEST_HELD_OUT:
-        return rows, None
+        return samples, None
     groups = [np.arange(count)]
     if classes:
-        groups = [np.flatnonzero(rows.y == label) for label in np.unique(rows.y)]
+        groups = [np.flatnonzero(samples.y == label) for label in np.unique(samples.y)]
     sizes = [min(round(len(group) * fraction), len(group) - 1) for group in groups]
     pairs = zip(groups, sizes, strict=True)
     held = np.concatenate([rng.permutation(group)[:size] for group, size in pairs])
     if len(held) == 0:
-        return rows, None
+        return samples, None
     out = np.isin(np.arange(count), held)
-    return rows.take(~out), rows.take(out)
+    return samples.take(~out), samples.take(out)
 
 
-# A loss over fewer rows than this says too little about when to stop.
+# A loss over fewer samples than this says too little about when to stop.
 SMALLEST_HELD_OUT = 5
 
 
@@ -78,7 +78,7 @@ def power_of_two(number: int, least: int) -> int:
 
 
 def filled(array: np.ndarray, size: int, axis: int = 0) -> np.ndarray:
-    """The array with zeros after it, up to a size along an axis."""
+    """The array padded with zeros at its end to a size along an axis."""
     widths = [(0, 0)] * array.ndim
     widths[axis] = (0, size - array.shape[axis])
     return np.pad(array, widths)

@@ -1,8 +1,8 @@
 """Training and evaluation of nets for tables, in few compiled programs.
 
-Rows and columns of zeros fill a table up to the next of a few sizes, so that tables of similar
-size, such as the folds of a cross-validation, share one program. They have no effect: rows count
-with weight zero, and the weights of added columns are cut off again.
+Tables are padded with zeros to the next of a few sizes, so that tables of similar size, such as the
+folds of a cross-validation, share one program. Padding has no effect: its samples have weight zero, and
+the weights of its columns are cut off again.
 """
 
 import warnings
@@ -15,14 +15,14 @@ from jaxtyping import Array
 
 import shootax as sx
 from shootax.extend import Loss
-from shootax.sklearn._tables import Rows, filled, power_of_two
+from shootax.sklearn._tables import Samples, filled, power_of_two
 
 EMA = 0.98
 """Without averaging, early stopping would pick a noisy iterate."""
 
 LARGEST = float(np.sqrt(np.finfo(np.float32).max))
 
-LEAST_ROWS, LEAST_HELD_OUT, LEAST_COLUMNS = 256, 64, 32
+LEAST_SAMPLES, LEAST_HELD_OUT, LEAST_COLUMNS = 256, 64, 32
 
 
 class Options(NamedTuple):
@@ -38,18 +38,18 @@ class Options(NamedTuple):
 
 
 def train(
-    net: sx.Net, rows: Rows, held_out: Rows | None, loss: str | Loss, options: Options
+    net: sx.Net, samples: Samples, held_out: Samples | None, loss: str | Loss, options: Options
 ) -> sx.FitResult:
-    """Trains for all epochs, or, with patience, until the loss on the held-out rows has not fallen
-    for a while, and then keeps the best; with nothing held out the training rows take that place.
+    """Trains for all epochs, or, with patience, until the loss on the held-out samples has not fallen
+    for a while, and then keeps the best; with nothing held out the training samples take that place.
 
     A training that diverges is repeated with a smaller learning rate.
     """
     columns = net.lift.weight.shape[1]  # pyright: ignore
     wide = _widened(net)
-    watched = _widened_rows(rows if held_out is None else held_out, LEAST_HELD_OUT)
-    # One row more than needed, so that there always is an empty one: with or without is two programs.
-    rows = _widened_rows(rows, power_of_two(len(rows.x) + 1, LEAST_ROWS))
+    watched = _widened_samples(samples if held_out is None else held_out, LEAST_HELD_OUT)
+    # One sample more than needed, so that padding is always there: with or without are two programs.
+    samples = _widened_samples(samples, power_of_two(len(samples.x) + 1, LEAST_SAMPLES))
     settings: dict[str, Any] = {
         "epochs": options.epochs,
         "batch_size": options.batch_size,
@@ -57,8 +57,8 @@ def train(
         "data_strength": 1.0,
         "penalty_strength": options.penalty_weight,
         "validation": _validation(watched, options.patience),
-        "sample_weight": rows.weight,
-        "times": rows.times,
+        "sample_weight": samples.weight,
+        "times": samples.times,
         "seed": options.seed,
         "progress": False,
     }
@@ -66,7 +66,7 @@ def train(
     for attempt in range(ATTEMPTS):
         try:
             optimizer = _optimizer(rate, options.weight_decay)
-            fitted = sx.fit(wide, rows.x, rows.y, optimizer=optimizer, **settings)
+            fitted = sx.fit(wide, samples.x, samples.y, optimizer=optimizer, **settings)
             break
         except sx.DivergedError as error:
             if attempt == ATTEMPTS - 1:
@@ -87,15 +87,15 @@ def _optimizer(learning_rate: float, weight_decay: float) -> sx.Optimizer:
     return sx.Optimizer(learning_rate, clip=10.0, ema=EMA, weight_decay=decay)
 
 
-def _validation(rows: Rows, patience: int | None) -> sx.Validation | None:
+def _validation(samples: Samples, patience: int | None) -> sx.Validation | None:
     if patience is None:
         return None
-    times = () if rows.times is None else (rows.times,)
-    return sx.Validation((rows.x, rows.y, rows.weight, *times), patience=patience)
+    times = () if samples.times is None else (samples.times,)
+    return sx.Validation((samples.x, samples.y, samples.weight, *times), patience=patience)
 
 
 def outputs(net: sx.Net, x: np.ndarray, times: np.ndarray | None = None) -> np.ndarray:
-    """The outputs for all rows, at the end or at each row's times, in double precision.
+    """The outputs for all samples, at the end or at the times of each sample, in double precision.
 
     Raises a `ValueError` if an input is too large to compute with, and warns of outputs that are not
     finite.
@@ -105,11 +105,11 @@ def outputs(net: sx.Net, x: np.ndarray, times: np.ndarray | None = None) -> np.n
         raise ValueError(
             f"X has a value that is too large in row {far[0] + 1}, column {far[1] + 1}: it lies "
             f"{abs(x[far]):.1e} standard deviations from the mean of the training data. Correct it, "
-            "or leave the row out."
+            "or leave the sample out."
         )
     wide = _widened(net)
     x = filled(x, wide.lift.weight.shape[1], axis=1)  # pyright: ignore
-    chunk = LEAST_ROWS if len(x) <= 4 * LEAST_ROWS else 16 * LEAST_ROWS
+    chunk = LEAST_SAMPLES if len(x) <= 4 * LEAST_SAMPLES else 16 * LEAST_SAMPLES
     parts = []
     for start in range(0, len(x), chunk):
         some = slice(start, start + chunk)
@@ -167,6 +167,6 @@ def _with_lift(net: sx.Net, weight: np.ndarray) -> sx.Net:
     return eqx.tree_at(lambda n: n.lift.weight, net, jnp.asarray(weight))
 
 
-def _widened_rows(rows: Rows, least: int) -> Rows:
-    columns = power_of_two(rows.x.shape[1], LEAST_COLUMNS)
-    return rows.filled(power_of_two(len(rows.x), least), columns)
+def _widened_samples(samples: Samples, least: int) -> Samples:
+    columns = power_of_two(samples.x.shape[1], LEAST_COLUMNS)
+    return samples.filled(power_of_two(len(samples.x), least), columns)

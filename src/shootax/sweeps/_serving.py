@@ -79,13 +79,13 @@ def _checked(returned: Any, group: Group) -> list[Mapping[str, Any]]:
 
 def _run(group: Group, seed: int, result: Mapping[str, Any]) -> Run:
     """A run with all its columns. What the sweep asked for is not overwritten."""
-    asked = {**group.config, "seed": seed}
+    requested = {**group.config, "seed": seed}
     entries = plain(result)
-    for name in asked.keys() & entries.keys():
+    for name in requested.keys() & entries.keys():
         value = entries.pop(name)
-        if value != asked[name]:
+        if value != requested[name]:
             entries[f"result_{name}"] = value
-    return {**asked, "status": "ok", "reason": None, **entries}
+    return {**requested, "status": "ok", "reason": None, **entries}
 
 
 def main() -> None:

@@ -175,7 +175,7 @@ class PieceControl(sx.extend.AbstractControl):
     T: float = eqx.field(static=True)
     points: int = eqx.field(static=True, default=16)
 
-    def system(self, field: sx.AbstractField, rows: int) -> PathSystem:
+    def system(self, field: sx.AbstractField, batch: int) -> PathSystem:
         return PathSystem(field, self.path, self.path.times[1:-1])
 
     def quadrature(self, integrator: sx.extend.AbstractIntegrator) -> Quadrature:
@@ -192,11 +192,11 @@ class PieceControl(sx.extend.AbstractControl):
         times = jnp.asarray(rule.points.t, jnp.result_type(float))
         none = jnp.asarray(-1)
 
-        def rate(t: Array) -> Array:
+        def penalty_at(t: Array) -> Array:
             packed = self.path(TimePoint(t, t, none, none))
             return self.penalty(self.path.field.unpack(packed))
 
-        return jnp.sum(jnp.asarray(rule.weights, times.dtype) * jax.lax.map(rate, times))
+        return jnp.sum(jnp.asarray(rule.weights, times.dtype) * jax.lax.map(penalty_at, times))
 
 
 def updown_from_pieces(
