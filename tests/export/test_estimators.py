@@ -19,7 +19,9 @@ from shootax.export import TARGETS, difference, run_exported, table_reader
 from shootax.export._whole import doubles
 from shootax.export._write import ENDINGS
 from shootax.sklearn import ShootingClassifier, ShootingForecaster, ShootingRegressor
+from shootax.sklearn import _calendar as calendar
 from shootax.sklearn import _columns as columns
+from shootax.sklearn import _dates as dates
 from shootax.sklearn import _saving as saving
 
 QUICK = {"max_iter": 2, "particles": 2, "depth": 2, "width": 4}
@@ -221,13 +223,70 @@ def test_what_is_not_for_estimators_is_refused(folder, tmp_path):
         sx.bake(model)
     with pytest.raises(ValueError, match="holds a ShootingRegressor; compress takes a single Net"):
         command("compress", path)
-    dated = {**model._table["columns"][0], "calendar": {"unit": "day"}}
-    model._table = {"target": "y", "columns": [dated, *model._table["columns"][1:]]}
-    with pytest.raises(ValueError, match="'a' hold dates"):
-        sx.export.write(model, tmp_path / "m.onnx", to="onnx")
     assert not list(tmp_path.iterdir())
     again = model.fit(np.ones((5, 1)) * np.arange(5)[:, None], np.arange(5.0))
     assert again._table is None, "another table was fitted"
+
+
+def dated(rows=50):
+    """Dates as text in two ways of writing, and as moments with gaps."""
+    rng = np.random.default_rng(3)
+    days = pd.Timestamp("2019-02-25") + pd.to_timedelta(rng.integers(0, 900, rows), unit="D")
+    moments = days.as_unit("s") + pd.to_timedelta(rng.integers(0, 86400, rows), unit="s")
+    frame = pd.DataFrame(
+        {
+            "day": days.strftime("%Y-%m-%d"),
+            "size": rng.normal(size=rows),
+            "seen": days.strftime("%d.%m.%Y"),
+            "at": pd.Series(moments).dt.tz_localize("Europe/Berlin", ambiguous=True),
+        }
+    )
+    frame.loc[[4, 7], "at"] = pd.NaT
+    return frame
+
+
+def test_dates_are_exported(tmp_path):
+    """Raw dates by way of the file beside the program, against `predict` on the same table."""
+    frame = dated()
+    known = columns.learn(frame)
+    assert [column.kind for column in known] == ["date", "number", "date", "date"]
+    x = columns.encode(frame, known)[0]
+    model = ShootingRegressor(**QUICK).fit(x, np.sin(x[:, 0]) + x[:, 3])
+    model._table = {"target": "y", "columns": columns.to_json(known)}
+    new = frame.head(6).assign(
+        day=["2020-02-29", "1999-12-31", "2024-12-31T23:59:59", "2000-03-01", "1970-01-01", None],
+        seen=["29.02.2020", "2020-02-29", "31.12.2100", "01.01.1900", None, "01.03.2100"],
+    )
+    for to in installed():
+        path = tmp_path / f"m{ENDINGS[to]}"
+        sx.export.write(model, path, to=to)
+        spec = table_reader.load(tmp_path / "m.columns.json")
+        for table in (frame, new):
+            raw = table_reader.rows(spec, table)
+            assert raw.shape == (len(table), 4)
+            agree(run_exported(path, to, raw)[0], predicted(model)(table), to)
+        assert difference(model, path, to) < 1e-6
+    raw = {name: list(new[name]) for name in new}
+    raw["at"] = [pd.Timestamp(0).to_pydatetime(), np.datetime64("1970-01-02"), np.datetime64("NaT")]
+    raw["at"] += [pd.Timestamp("1970-01-01 02:00", tz="Europe/Berlin").date(), None, pd.NaT]
+    assert table_reader.rows(spec, raw)[:4, 3].tolist()[:2] == [0.0, 86400.0]
+    np.testing.assert_array_equal(np.isnan(table_reader.rows(spec, raw)[2:, 3]), [1, 0, 1, 1])
+    for entry in ("soon", 3, "31.02.2020"):
+        with pytest.raises(ValueError, match="'seen' should hold dates, got"):
+            table_reader.rows(spec, {**frame.head(1).to_dict("list"), "seen": [entry]})
+
+
+def test_the_calendar_of_exports_is_that_of_pandas():
+    """Leap years, centuries, the ends of years, and times before 1970."""
+    rng = np.random.default_rng(0)
+    days = rng.integers(-60_000, 100_000, 300) * 86400.0
+    edges = pd.to_datetime(["1900-02-28", "2000-02-29", "2100-03-01", "2023-12-31", "2024-12-31"])
+    some = [days, days + rng.integers(-3, 3, 300), (edges - pd.Timestamp(0)) / pd.Timedelta("1s")]
+    seconds = np.concatenate([*some, [0.0, -1.0, np.nan]])
+    circles = dates.Calendar(None, list(dates.CIRCLES), 1.2e9)
+    wanted = dates.encode(pd.Series(pd.to_datetime(seconds, unit="s")), circles)
+    got = calendar.encoded(jax.numpy.asarray(seconds)[:, None], circles._asdict())
+    np.testing.assert_allclose(got, wanted, rtol=0, atol=1e-12)
 
 
 def test_the_table_stays_with_the_estimator(folder, tmp_path):

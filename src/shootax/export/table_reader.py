@@ -5,11 +5,14 @@
 
 gives `(rows, columns)` in double precision, to run the exported model with. A column of numbers is
 taken as it is, less its `offset` where it has one. A column of categories becomes the number of each
-entry in the list `levels`, or -1 where the entry is not in it. NaN is an entry that is missing: one that
-is None, NaN or NA.
+entry in the list `levels`, or -1 where the entry is not in it. A column of dates becomes seconds since
+the start of 1970 in UTC: entries are dates of Python, NumPy or pandas, or text in the column's `format`
+or in that of ISO 8601; those without a time zone are taken as UTC. NaN is an entry that is missing: one
+that is None, NaN, NaT or NA.
 `labels(spec, y)` are the most probable classes, where the outputs are probabilities.
 """
 
+import datetime
 import json
 
 import numpy as np
@@ -26,6 +29,8 @@ def load(path):
             proper = proper and isinstance(column.get("offset", 0), int)
             if column["kind"] == "category":
                 proper = proper and all(isinstance(level, str) for level in column["levels"])
+            elif column["kind"] == "date":
+                proper = proper and isinstance(column["format"], str)
             else:
                 proper = proper and column["kind"] == "number"
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
@@ -58,7 +63,8 @@ def _numbers(column, entries):
         codes = {level: float(code) for code, level in enumerate(column["levels"])}
         found = [codes.get(_text(entry), -1.0) for entry in entries]
     else:
-        found = [0.0 if gone else _number(column, e) for e, gone in zip(entries, lost)]  # noqa: B905
+        read = _seconds if column["kind"] == "date" else _number
+        found = [0.0 if gone else read(column, e) for e, gone in zip(entries, lost)]  # noqa: B905
     return np.where(lost, np.nan, np.array(found, np.float64))
 
 
@@ -75,6 +81,36 @@ def _number(column, entry):
     return number
 
 
+def _seconds(column, entry):
+    moment = entry
+    if isinstance(entry, np.datetime64):
+        return (entry - np.datetime64(0, "s")) / np.timedelta64(1, "s")
+    if isinstance(entry, str):
+        moment = _moment(entry, column["format"])
+    elif isinstance(entry, datetime.date) and not isinstance(entry, datetime.datetime):
+        moment = datetime.datetime(entry.year, entry.month, entry.day)
+    if not isinstance(moment, datetime.datetime):
+        raise ValueError(f"Column {column['name']!r} should hold dates, got {entry!r}.")
+    utc = datetime.timezone.utc  # noqa: UP017  (this file is copied out, to older Pythons too)
+    if moment.tzinfo is None:
+        moment = moment.replace(tzinfo=utc)
+    start = datetime.datetime(1970, 1, 1, tzinfo=utc)
+    return (moment - start) / datetime.timedelta(seconds=1)
+
+
+def _moment(text, form):
+    """The moment that text tells, or None."""
+    if form != "ISO8601":
+        try:
+            return datetime.datetime.strptime(text.strip(), form)
+        except ValueError:
+            pass
+    try:
+        return datetime.datetime.fromisoformat(text.strip())
+    except ValueError:
+        return None
+
+
 def _text(entry):
     """A whole number is written without a point."""
     whole = isinstance(entry, (float, np.floating)) and float(entry).is_integer()
@@ -84,4 +120,6 @@ def _text(entry):
 def _is_lost(entry):
     if entry is None or type(entry).__name__ in ("NAType", "NaTType"):
         return True
+    if isinstance(entry, np.datetime64):
+        return bool(np.isnat(entry))
     return isinstance(entry, (float, np.floating)) and bool(entry != entry)

@@ -1,7 +1,8 @@
 """Fitted estimators as one program: raw columns in, predictions or probabilities out.
 
-For each sample the program takes the columns of the table in double precision. A column of text comes as
-codes, the number of the entry among its levels, and NaN is an entry that is missing.
+For each sample the program takes the columns of the table in double precision. A column of text comes
+as codes, the number of the entry among its levels, a column of dates as seconds since 1970 in UTC, and
+NaN is an entry that is missing.
 """
 
 from collections.abc import Callable, Sequence
@@ -12,6 +13,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from shootax.export import Whole
+from shootax.sklearn import _calendar as calendar
 from shootax.sklearn._between import Between
 from shootax.sklearn._scaling import Scaler
 
@@ -37,7 +39,6 @@ def exported(
         columns = [{"name": str(name), "levels": None, "mean": None} for name in names]
     else:
         columns = table["columns"]
-    _check(columns)
 
     def prepare(x: Float[Array, "samples columns"]) -> Float[Array, "samples numbers"]:
         return scaled(x if table is None else encoded(x, columns), scaler)
@@ -48,15 +49,9 @@ def exported(
     def reference(x: np.ndarray) -> np.ndarray:
         return predict(x if table is None else _by_the_table(x, columns))
 
+    missing = "allowed" if table is not None else "not allowed"
     inputs = [
-        {
-            "name": column["name"],
-            "kind": "number" if column["levels"] is None else "category",
-            **({} if column["levels"] is None else {"levels": column["levels"]}),
-            **({"offset": column["offset"]} if column.get("offset") else {}),
-            "missing": "allowed" if table is not None else "not allowed",
-        }
-        for column in columns
+        {"name": column["name"], **_described(column), "missing": missing} for column in columns
     ]
     about = {"estimator": type(estimator).__name__, "inputs": inputs, "outputs": outputs}
     return Whole(estimator.net_, (len(columns),), prepare, finish, about, sample, reference)
@@ -83,37 +78,42 @@ def encoded(
     parts, i = [], 0
     while i < len(columns):
         column, stop = columns[i], i + 1
-        if column["levels"] is None and not column["missing"]:
+        if _is_plain(column):
             while stop < len(columns) and _is_plain(columns[stop]):  # many columns in one piece
                 stop += 1
             means = np.array([[entry["mean"] or 0.0 for entry in columns[i:stop]]])
             part = x[:, i:stop]
             parts.append(jnp.where(jnp.isnan(part), means, part))
         else:
-            part = x[:, i:stop]
-            lost = jnp.isnan(part)
-            if column["levels"] is None:
-                parts.append(jnp.where(lost, np.full((1, 1), column["mean"] or 0.0), part))
-            else:
-                codes = np.arange(len(column["levels"]), dtype=np.float64)[None]
-                parts.append((part == codes).astype(np.float64))
-            if column["missing"]:
-                parts.append(lost.astype(np.float64))
+            parts += _column(x[:, i:stop], column)
         i = stop
     return jnp.concatenate(parts, axis=1)
 
 
 def _is_plain(column: dict[str, Any]) -> bool:
-    return column["levels"] is None and not column["missing"]
+    numeric = column["levels"] is None and not column.get("calendar")
+    return numeric and not column["missing"]
 
 
-def _check(columns: Sequence[dict]) -> None:
-    dates = [column["name"] for column in columns if column.get("calendar")]
-    if dates:
-        raise ValueError(
-            f"The columns {', '.join(map(repr, dates))} hold dates, which cannot be exported. Fit with "
-            "the numbers that matter in them, such as year and month, as columns of their own."
-        )
+def _column(part: Float[Array, "samples 1"], column: dict[str, Any]) -> list[Float[Array, "samples _"]]:
+    lost = jnp.isnan(part)
+    if column.get("calendar"):
+        out = calendar.encoded(part, column["calendar"])
+    elif column["levels"] is None:
+        out = jnp.where(lost, np.full((1, 1), column["mean"] or 0.0), part)
+    else:
+        codes = np.arange(len(column["levels"]), dtype=np.float64)[None]
+        out = (part == codes).astype(np.float64)
+    return [out, lost.astype(np.float64)] if column["missing"] else [out]
+
+
+def _described(column: dict[str, Any]) -> dict[str, Any]:
+    """What the file beside the program says of a column."""
+    if column.get("calendar"):
+        return {"kind": "date", "format": column["calendar"]["format"] or "ISO8601"}
+    if column["levels"] is not None:
+        return {"kind": "category", "levels": column["levels"]}
+    return {"kind": "number", **({"offset": column["offset"]} if column.get("offset") else {})}
 
 
 def _sample(
@@ -122,14 +122,19 @@ def _sample(
     """Raw samples in the range of the training table, with entries that are missing or new."""
     x, place = np.empty((samples, len(columns))), 0
     for i, column in enumerate(columns):
-        if column["levels"] is None:
+        width = 1 if column["levels"] is None else len(column["levels"])
+        if column.get("calendar"):
+            # The first of its numbers is years since the mean.
+            middle, spread = column["calendar"]["mean"], scaler.spread[place] * calendar.YEAR
+            x[:, i] = np.round(middle + spread * rng.uniform(-1.7, 1.7, samples))
+            width = 2 + 2 * len(column["calendar"]["circles"])
+        elif column["levels"] is None:
             mean, spread = scaler.mean[place], scaler.spread[place]
             x[:, i] = mean + spread * rng.uniform(-1.7, 1.7, samples)  # as wide as a uniform column
             if column.get("offset"):  # these are whole numbers
                 x[:, i] = np.round(x[:, i])
         else:
             x[:, i] = rng.integers(UNKNOWN, len(column["levels"]), samples)
-        width = 1 if column["levels"] is None else len(column["levels"])
         if column.get("missing"):
             x[rng.random(samples) < 0.2, i] = np.nan
         place += width + bool(column.get("missing"))
@@ -144,7 +149,9 @@ def _by_the_table(x: np.ndarray, described: Sequence[dict]) -> np.ndarray:
 
     frame = {}
     for values, column in zip(x.T, described, strict=True):
-        if column["levels"] is None:
+        if column.get("calendar"):
+            frame[column["name"]] = pd.to_datetime(values, unit="s")
+        elif column["levels"] is None:
             offset = column.get("offset") or 0
             frame[column["name"]] = values if not offset else _whole(values, offset)
         else:
