@@ -8,6 +8,7 @@ DOCS_READY := $(VENV)/.docs-ready
 FLOOR := .venv-floor
 NEWEST := .venv-newest
 BROWSER_READY := $(VENV)/.browser-ready
+MUTATE_READY := $(VENV)/.mutate-ready
 WORKERS ?= 2
 PIP := -m pip install --quiet --disable-pip-version-check
 
@@ -16,7 +17,7 @@ QUICK := tests/test_net.py tests/test_fields.py tests/test_hamiltonian.py tests/
 	tests/fields/test_inference.py tests/integrators/test_orders.py tests/train/test_step.py \
 	tests/train/test_schedules.py tests/export/test_operations.py tests/export/test_formats.py
 
-.PHONY: help demo test test-all test-browser test-floor test-newest bench docs docs-serve lint format build clean
+.PHONY: help demo test test-all test-browser test-floor test-newest mutate bench docs docs-serve lint format build clean
 
 help:
 	@echo "make demo         train the four formulations on one function: a table and a figure"
@@ -26,6 +27,7 @@ help:
 	@echo "make test-browser reports in a real browser (Chromium)"
 	@echo "make test-floor   a part of the suite with the oldest packages allowed"
 	@echo "make test-newest  a part of the suite with the newest packages allowed"
+	@echo "make mutate       small changes of the source, one at a time: do the tests notice?"
 	@echo "make build        a wheel and an sdist, checked in a bare environment"
 	@echo "make bench        measured ratios of time and memory"
 	@echo "make docs         the documentation as a site in build/site, with its links checked"
@@ -64,6 +66,14 @@ test-newest:
 	$(NEWEST)/bin/python $(PIP) --upgrade --upgrade-strategy eager --editable '.[test]'
 	$(NEWEST)/bin/python tools/smoke.py cli export plots sklearn tables
 	XLA_FLAGS= $(NEWEST)/bin/python -m pytest -n $(WORKERS) --dist worksteal $(QUICK)
+
+$(MUTATE_READY): $(READY)
+	$(BIN)/python $(PIP) --editable '.[mutate]'
+	touch $(MUTATE_READY)
+
+# Can be stopped and started again: what is known is kept in build/mutate.
+mutate: $(MUTATE_READY)
+	$(BIN)/python -m tools.mutate
 
 build: $(READY)
 	rm -rf dist

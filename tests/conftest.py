@@ -1,19 +1,8 @@
 """Double precision, no silent promotion, the shapes in signatures checked, and a quick compiler."""
 
-import os
-import pathlib
+import compiler
 
-# Nearly all the time of the suite is that of compiling programs which run once. So they are hardly
-# optimised, and a program that two tests, two workers or a test and a command need is compiled once.
-# `XLA_FLAGS=` in the environment, as in `make test-all`, leaves the compiler as users have it.
-# This stands before the import of JAX, and in the environment, for the sake of child processes.
-if "XLA_FLAGS" not in os.environ:
-    os.environ["XLA_FLAGS"] = "--xla_cpu_use_fusion_emitters=false"
-    os.environ["JAX_DISABLE_MOST_OPTIMIZATIONS"] = "1"
-if "JAX_COMPILATION_CACHE_DIR" not in os.environ:
-    programs = pathlib.Path(__file__).parents[1] / ".pytest_cache" / "programs"
-    os.environ["JAX_COMPILATION_CACHE_DIR"] = str(programs)
-    os.environ["JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS"] = "0.05"
+compiler.quick()  # before the import of JAX
 
 import jax
 import pytest

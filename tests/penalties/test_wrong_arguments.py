@@ -71,7 +71,9 @@ def test_what_is_no_penalty(penalty):
 
 
 def test_what_is_no_maximiser():
-    with pytest.raises(TypeError, match="maximiser must be an instance of AbstractMaximiser, got 'newton'"):
+    with pytest.raises(
+        TypeError, match="maximiser must be an instance of AbstractMaximiser, got 'newton'"
+    ):
         sx.Particles.draw(FIELD, 2, maximiser="newton", key=KEY)
 
 

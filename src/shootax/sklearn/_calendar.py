@@ -11,7 +11,9 @@ DAY = 86400.0
 YEAR = 365.2425 * DAY
 
 
-def encoded(seconds: Float[Array, "samples 1"], described: dict[str, Any]) -> Float[Array, "samples n"]:
+def encoded(
+    seconds: Float[Array, "samples 1"], described: dict[str, Any]
+) -> Float[Array, "samples n"]:
     """`dates.encode`, traced: moments are seconds since 1970 in UTC, NaN where one is missing."""
     lost = jnp.isnan(seconds)
     mean = described["mean"]

@@ -95,7 +95,9 @@ def _is_plain(column: dict[str, Any]) -> bool:
     return numeric and not column["missing"]
 
 
-def _column(part: Float[Array, "samples 1"], column: dict[str, Any]) -> list[Float[Array, "samples _"]]:
+def _column(
+    part: Float[Array, "samples 1"], column: dict[str, Any]
+) -> list[Float[Array, "samples _"]]:
     lost = jnp.isnan(part)
     if column.get("calendar"):
         out = calendar.encoded(part, column["calendar"])

@@ -1,0 +1,90 @@
+"""Processes that have imported everything but the library when they start.
+
+Importing takes longer than most tests. A process may be forked as long as JAX has not computed
+anything, so this one imports and never computes.
+"""
+
+import contextlib
+import json
+import os
+import pathlib
+import resource
+import signal
+import sys
+import time
+from collections.abc import Callable
+from typing import Any
+
+ROOT = pathlib.Path(__file__).parents[2]
+FOLDER = ROOT / "build" / "mutate"
+IMPORTS = """
+    numpy scipy.optimize jax jax.numpy jax.export equinox diffrax optax optimistix lineax jaxtyping
+    beartype safetensors.numpy pandas pyarrow sklearn.ensemble sklearn.pipeline
+    sklearn.model_selection sklearn.utils.estimator_checks matplotlib.pyplot onnx onnxruntime
+    typer.testing rich.progress plotly pytest _pytest.doctest
+""".split()  # noqa: SIM905
+
+
+def prepare() -> None:
+    """Imports what tests need, with the compiler that `make test` has."""
+    os.chdir(ROOT)
+    sys.path[:0] = [str(ROOT)]
+    os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(FOLDER / "programs"))
+    os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0.05")
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    os.environ.setdefault("MPLBACKEND", "agg")
+    from tests import compiler
+
+    compiler.quick()
+    for name in IMPORTS:
+        with contextlib.suppress(ImportError):  # an extra that is not installed
+            __import__(name)
+    for name in [name for name in sys.modules if name.partition(".")[0] == "shootax"]:
+        raise RuntimeError(f"{name} is imported already, so it cannot be changed.")
+
+
+def child(work: Callable[[], Any], name: str, cpu: float, wall: float) -> tuple[Any, float]:
+    """What `work` returns in a process of its own, and its processor time.
+
+    `None` where it was stopped: by a limit, or by a crash.
+    """
+    out = FOLDER / "out" / f"{name}.json"
+    log = out.with_suffix(".log")
+    out.parent.mkdir(parents=True, exist_ok=True)
+    out.unlink(missing_ok=True)
+    sys.stdout.flush()
+    sys.stderr.flush()
+    process = os.fork()
+    if process == 0:
+        try:
+            os.setsid()
+            resource.setrlimit(resource.RLIMIT_CPU, (int(cpu) + 1, int(cpu) + 5))
+            handle = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+            os.dup2(handle, 1)
+            os.dup2(handle, 2)
+            text = json.dumps(work())
+            out.write_text(text, "utf-8")
+        except BaseException as error:
+            print(repr(error), flush=True)
+        finally:
+            sys.stdout.flush()
+            os._exit(0)
+    until = time.monotonic() + wall
+    while True:
+        done, _, used = os.wait4(process, os.WNOHANG)
+        if done:
+            break
+        if time.monotonic() > until:
+            os.killpg(process, signal.SIGKILL)
+            _, _, used = os.wait4(process, 0)
+            break
+        time.sleep(0.05)
+    with contextlib.suppress(ProcessLookupError):  # what it started itself
+        os.killpg(process, signal.SIGKILL)
+    seconds = used.ru_utime + used.ru_stime
+    if not out.exists():
+        return None, seconds
+    found = json.loads(out.read_text("utf-8"))
+    out.unlink()
+    log.unlink(missing_ok=True)
+    return found, seconds

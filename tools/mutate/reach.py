@@ -1,0 +1,205 @@
+"""Which test executes which line, and how long it takes.
+
+Recorded for each file of tests in a process of its own. A line is named by its function and its
+place in it, so that a record stays valid when other code changes.
+"""
+
+import ast
+import bisect
+import collections
+import dataclasses
+import hashlib
+import json
+import os
+import pathlib
+import re
+import sys
+import time
+from typing import Any
+
+from .edits import Edit
+from .nursery import FOLDER, ROOT, child
+from .sample import SOURCE, package
+
+FORMAT = 1
+# Tests of benchmarks, of pages and of how the repository looks.
+OTHERS = re.compile(
+    r"tests/(bench|docs|platform)/|tests/test_(architecture|documentation|examples|reference)\.py"
+)
+
+
+@dataclasses.dataclass(frozen=True)
+class Test:
+    name: str
+    seconds: float
+
+    @property
+    def file(self) -> str:
+        return self.name.partition("::")[0]
+
+    @property
+    def function(self) -> str:
+        return self.name.partition("[")[0]
+
+
+def outline(source: bytes) -> list[tuple[int, int, str, str]]:
+    """First and last line of every function, its name, and a digest of its text."""
+    lines, found = source.splitlines(), []
+
+    def walk(node: ast.AST, names: tuple[str, ...]):
+        for inner in ast.iter_child_nodes(node):
+            if isinstance(inner, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+                path = (*names, inner.name)
+                first, last = inner.lineno, inner.end_lineno or inner.lineno
+                text = hashlib.sha256(b"\n".join(lines[first - 1 : last])).hexdigest()[:8]
+                found.append((first, last, ".".join(path), text))
+                walk(inner, path)
+            else:
+                walk(inner, names)
+
+    walk(ast.parse(source), ())
+    return sorted(found)
+
+
+def owner(functions: list[tuple[int, int, str, str]], line: int) -> tuple[int, str, str]:
+    """The innermost function of a line: first line, name, digest."""
+    at = bisect.bisect_right(functions, (line, sys.maxsize, "", ""))
+    for first, last, name, digest in reversed(functions[:at]):
+        if last >= line:
+            return first, name, digest
+    return 1, "", ""
+
+
+class Recorder:
+    """A plugin for pytest: time, outcome and lines of every test."""
+
+    def __init__(self, cover: Any):
+        self.cover, self.seconds, self.bad = cover, {}, set()
+
+    def pytest_runtest_logstart(self, nodeid, location):
+        self.cover.switch_context(nodeid)
+        self.seconds[nodeid] = -time.process_time()
+
+    def pytest_runtest_logreport(self, report):
+        if not report.passed:
+            self.bad.add(report.nodeid)
+
+    def pytest_runtest_logfinish(self, nodeid, location):
+        self.seconds[nodeid] += time.process_time()
+        self.cover.switch_context("")
+
+
+def _record(file: str, marks: str) -> dict:
+    import coverage
+    import pytest
+
+    sys.path.insert(0, str(SOURCE))
+    os.environ["PYTHONPATH"] = str(SOURCE)
+    cover = coverage.Coverage(data_file=None, source=[str(SOURCE / "shootax")], config_file=False)
+    recorder = Recorder(cover)
+    cover.start()
+    pytest.main([file, "-q", "-p", "no:cacheprovider", "-m", marks], plugins=[recorder])
+    cover.stop()
+    functions: dict[str, int] = {}
+    reached = collections.defaultdict(lambda: collections.defaultdict(int))
+    data = cover.get_data()
+    for path in data.measured_files():
+        source = pathlib.Path(path)
+        listed, name = outline(source.read_bytes()), source.relative_to(SOURCE).as_posix()
+        for line, tests in data.contexts_by_lineno(path).items():
+            first, function, digest = owner(listed, line)
+            key = functions.setdefault(f"{name}::{function}@{digest}", len(functions))
+            for test in tests:
+                reached[test][key] |= 1 << (line - first)
+    passed = {test: s for test, s in recorder.seconds.items() if test not in recorder.bad}
+    return {
+        "functions": list(functions),
+        "tests": {t: [s, {k: hex(v) for k, v in reached[t].items()}] for t, s in passed.items()},
+    }
+
+
+def _digest(file: str, marks: str) -> str:
+    return hashlib.sha256(f"{FORMAT} {marks} ".encode() + (ROOT / file).read_bytes()).hexdigest()
+
+
+def record(marks: str, backwards: bool = False, limit: float = 900.0) -> None:
+    """Records the files of tests that are new or have changed; two processes meet in the middle."""
+    files = sorted(path.relative_to(ROOT).as_posix() for path in ROOT.glob("tests/**/test_*.py"))
+    left = [file for file in files if not OTHERS.match(file) and not _known(file, marks)]
+    for i, file in enumerate(reversed(left) if backwards else left):
+        if _known(file, marks):  # by another process
+            continue
+        print(f"[{i + 1}/{len(left)}] which lines {file} executes", end=" ", flush=True)
+        name = "reach-" + file.replace("/", "-")
+        found, seconds = child(lambda file=file: _record(file, marks), name, limit, 4 * limit)
+        found = found or {"functions": [], "tests": {}}
+        place = _place(file)
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_text(json.dumps({"digest": _digest(file, marks), **found}), "utf-8")
+        print(f"{len(found['tests'])} tests, {seconds:.0f} s", flush=True)
+
+
+def _place(file: str) -> pathlib.Path:
+    return FOLDER / "reach" / (file.replace("/", "-") + ".json")
+
+
+def _known(file: str, marks: str) -> bool:
+    place = _place(file)
+    return place.exists() and json.loads(place.read_text("utf-8"))["digest"] == _digest(file, marks)
+
+
+class Reach:
+    """The record, read back."""
+
+    def __init__(self):
+        self.tests: dict[str, list[Test]] = {}
+        self.functions = collections.defaultdict(list)
+        for place in sorted((FOLDER / "reach").glob("*.json")):
+            found = json.loads(place.read_text("utf-8"))
+            for name, (seconds, lines) in found["tests"].items():
+                test = Test(name, seconds)
+                if not (ROOT / test.file).exists():
+                    continue
+                self.tests.setdefault(test.file, []).append(test)
+                for key, bits in lines.items():
+                    function = found["functions"][int(key)]
+                    self.functions[function].append((test, int(bits, 16)))
+        self.by_name = collections.defaultdict(list)
+        for function in self.functions:
+            self.by_name[function.partition("@")[0]].append(function)
+
+    def choose(self, edit: Edit, budget: float) -> list[Test]:
+        """The tests for a change: those that execute its line first, quick and different ones first."""
+        first, name, digest = owner(outline((SOURCE / edit.file).read_bytes()), edit.line)
+        path = f"{edit.file}::{name}"
+        line = 1 << (edit.line - first)
+        exact = [t for t, bits in self.functions.get(f"{path}@{digest}", ()) if bits & line]
+        inside = [t for f in self.by_name.get(path, ()) for t, _ in self.functions[f]]
+        module = [
+            t
+            for f in self.functions
+            if f.startswith(f"{edit.file}::")
+            for t, _ in self.functions[f]
+        ]
+        beside = [t for file in {t.file for t in exact or inside} for t in self.tests[file]]
+        part = package(edit.file).strip("_")
+        own = [t for file, tests in self.tests.items() if part in file for t in tests]
+        chosen: dict[Test, None] = {}
+        for group in (exact, inside, beside) if exact or inside else (module, own):
+            chosen.update(dict.fromkeys(_by_turns(group, part)))
+        spent, out = 0.0, []
+        for test in chosen:
+            if spent + test.seconds <= budget or not out:
+                spent += test.seconds
+                out.append(test)
+        return out
+
+
+def _by_turns(tests: list[Test], part: str) -> list[Test]:
+    """A case of every test function before a second case of any."""
+    counts = collections.Counter()
+    ranked = []
+    for test in sorted(tests, key=lambda test: test.seconds):
+        ranked.append((counts[test.function], part not in test.file, test.seconds, test.name, test))
+        counts[test.function] += 1
+    return [test for *_, test in sorted(ranked, key=lambda entry: entry[:4])]

@@ -1,0 +1,63 @@
+"""A seeded sample of the changes, some of every package and every kind."""
+
+import collections
+import hashlib
+import itertools
+import pathlib
+
+from .edits import Edit, edits
+
+SOURCE = pathlib.Path(__file__).parents[2] / "src"
+LEAST = 8  # of every package
+
+
+def package(file: str) -> str:
+    """The package of a file; the modules at the top are one of their own."""
+    parts = pathlib.PurePosixPath(file).parts
+    return parts[1] if len(parts) > 2 else "shootax"
+
+
+def every_edit() -> list[Edit]:
+    """All changes, file by file."""
+    files = sorted(SOURCE.rglob("*.py"))
+    names = [path.relative_to(SOURCE).as_posix() for path in files]
+    return [
+        e for name, path in zip(names, files, strict=True) for e in edits(name, path.read_bytes())
+    ]
+
+
+def sample(count: int, seed: int) -> list[Edit]:
+    """Changes drawn without replacement, at most one on a line.
+
+    A change keeps its place in the lottery when other code changes, so that results stay valid.
+    """
+
+    def lot(edit: Edit) -> str:
+        return hashlib.sha256(f"{seed} {edit.name}".encode()).hexdigest()
+
+    packages = collections.defaultdict(list)
+    for edit in sorted(every_edit(), key=lot):
+        packages[package(edit.file)].append(edit)
+    total = sum(map(len, packages.values()))
+    drawn = []
+    for found in packages.values():
+        wanted = max(LEAST, round(count * len(found) / total))
+        drawn += itertools.islice(_by_turns(found), wanted)
+    return sorted(drawn, key=lot)
+
+
+def _by_turns(found: list[Edit]):
+    """One of each kind by turns, never two of one line."""
+    kinds, lines = collections.defaultdict(collections.deque), set()
+    for edit in found:
+        kinds[edit.kind].append(edit)
+    while kinds:
+        for kind in list(kinds):
+            while kinds[kind]:
+                edit = kinds[kind].popleft()
+                if (edit.file, edit.line) not in lines:
+                    lines.add((edit.file, edit.line))
+                    yield edit
+                    break
+            else:
+                del kinds[kind]
