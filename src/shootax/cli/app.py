@@ -120,6 +120,22 @@ def plot(
 
 
 @app.command()
+def claims(
+    folders: Annotated[
+        list[pathlib.Path],
+        typer.Argument(help="Folders of `shootax reproduce`: one experiment, one recipe each."),
+    ],
+    out: Annotated[
+        pathlib.Path, typer.Option(help="Where to write the figure and the table.")
+    ] = pathlib.Path("claims"),
+) -> None:
+    """Test the paper's claims on results under several recipes, and draw these side by side."""
+    from shootax.cli import claims as command
+
+    command.run(folders, out)
+
+
+@app.command()
 def export(
     model: Annotated[pathlib.Path, typer.Argument(help="A model written by shootax.save.")],
     to: Annotated[str, typer.Option(help="`onnx`, `torch`, `stablehlo` or `numpy`.")],

@@ -1,6 +1,12 @@
 """The experiments of the paper: their settings, how to run them, and their figures and tables."""
 
 from shootax.paper._catalogue import EXPERIMENTS as EXPERIMENTS
+from shootax.paper._claims import CLAIMS as CLAIMS
+from shootax.paper._claims import Claim as Claim
+from shootax.paper._claims import Finding as Finding
+from shootax.paper._claims import check_claims as check_claims
+from shootax.paper._claims import claims_table as claims_table
+from shootax.paper._comparison import compare_recipes as compare_recipes
 from shootax.paper._counts import COUNTED as COUNTED
 from shootax.paper._counts import parameter_counts as parameter_counts
 from shootax.paper._experiment import AbstractExperiment as AbstractExperiment

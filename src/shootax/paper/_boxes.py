@@ -16,34 +16,59 @@ def box_figure(results: Results, panels: Sequence[tuple[str, str, bool]], title:
 
     Outliers are removed and counted by `*n`, runs that diverged by `†n`.
     """
-    from matplotlib.patches import Patch
-
     figure, axes = new_figure(1, len(panels), 3.6 * len(panels), 2.9)
+    for axis, panel in zip(axes[0], panels, strict=True):
+        _draw_boxes(axis, results, *panel)
+    _legend(figure, [results])
+    figure.suptitle(title, fontsize=10)
+    return figure
+
+
+def recipes_figure(recipes: Sequence[Results], panels: Sequence[tuple[str, str, bool]], title: str):
+    """The same panels under several recipes side by side: a column for each, with shared scales."""
+    figure, axes = new_figure(len(panels), len(recipes), 3.2 * len(recipes), 2.5 * len(panels))
+    for row, panel in zip(axes, panels, strict=True):
+        for axis, results in zip(row, recipes, strict=True):
+            if axis is not row[0]:
+                axis.sharey(row[0])
+            _draw_boxes(axis, results, *panel)
+            if axis is not row[0]:
+                axis.set_ylabel("")
+    for axis, results in zip(axes[0], recipes, strict=True):
+        axis.set_title(f"recipe “{results.settings.recipe}”", fontsize=9)
+    _legend(figure, recipes)
+    figure.suptitle(title, fontsize=10)
+    return figure
+
+
+def _draw_boxes(axis: Any, results: Results, entry: str, label: str, logarithmic: bool) -> None:
+    if logarithmic:
+        axis.set_yscale("log")
     formulations = [name for name in COLOURS if name in results.settings.formulations]
     inflations = sorted(results.settings.inflations)
-    for axis, (entry, label, logarithmic) in zip(axes[0], panels, strict=True):
-        if logarithmic:
-            axis.set_yscale("log")
-        for i, name in enumerate(formulations):
-            for j, inflation in enumerate(inflations):
-                values = results.values(
-                    entry,
-                    formulation=name,
-                    inflation=inflation,
-                    particles=results.particles_of(name),
-                )
-                place = j + (i - (len(formulations) - 1) / 2) * 0.2
-                lost = _lost(results, name, inflation)
-                _box(axis, place, values, COLOURS[name], lost)
-        axis.set_xticks(range(len(inflations)), [str(a) for a in inflations])
-        axis.set(xlabel="inflation factor α", ylabel=label, xlim=(-0.6, len(inflations) - 0.4))
-        axis.grid(axis="y", lw=0.4, alpha=0.5)
-    names: list[Any] = [Patch(color=COLOURS[name], label=name) for name in formulations]
+    for i, name in enumerate(formulations):
+        for j, inflation in enumerate(inflations):
+            values = results.values(
+                entry,
+                formulation=name,
+                inflation=inflation,
+                particles=results.particles_of(name),
+            )
+            place = j + (i - (len(formulations) - 1) / 2) * 0.2
+            _box(axis, place, values, COLOURS[name], _lost(results, name, inflation))
+    axis.set_xticks(range(len(inflations)), [str(a) for a in inflations])
+    axis.set(xlabel="inflation factor α", ylabel=label, xlim=(-0.6, len(inflations) - 0.4))
+    axis.grid(axis="y", lw=0.4, alpha=0.5)
+
+
+def _legend(figure: Any, recipes: Sequence[Results]) -> None:
+    from matplotlib.patches import Patch
+
+    shown = {name for results in recipes for name in results.settings.formulations}
+    names: list[Any] = [Patch(color=COLOURS[name], label=name) for name in COLOURS if name in shown]
     figure.legend(
         handles=names, loc="outside lower center", ncols=len(names), fontsize=8, frameon=False
     )
-    figure.suptitle(title, fontsize=10)
-    return figure
 
 
 def _lost(results: Results, name: str, inflation: int) -> int:

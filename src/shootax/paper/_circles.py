@@ -56,6 +56,8 @@ RECIPES: dict[str, dict[str, Any]] = {
         "frozen_epochs": 0,
     },
 }
+# The code of 2020 averages over particles: the same model, but a step of Adam is K times smaller.
+RECIPES["averaged"] = {**RECIPES["paper"], "momentum_by_particles": True}
 
 
 class Circles(AbstractExperiment):

@@ -1,5 +1,8 @@
 """How often training succeeds, with 95 % intervals."""
 
+from collections.abc import Sequence
+from typing import Any
+
 import numpy as np
 
 from shootax.paper._results import Drawn, Results, Run
@@ -42,7 +45,23 @@ def rates(results: Results, weight: float) -> list[tuple[int, int, int]]:
 def success_figure(results: Results):
     """A line for each weight of the classification loss."""
     figure, axes = new_figure(1, 1, 3.6, 2.7)
-    axis = axes[0, 0]
+    _draw_rates(axes[0, 0], results)
+    return figure
+
+
+def recipes_figure(recipes: Sequence[Results]):
+    """The rates under several recipes side by side."""
+    figure, axes = new_figure(1, len(recipes), 3.2 * len(recipes), 2.7)
+    for axis, results in zip(axes[0], recipes, strict=True):
+        _draw_rates(axis, results)
+        axis.set_title(f"recipe “{results.settings.recipe}”", fontsize=9)
+        if axis is not axes[0, 0]:
+            axis.set_ylabel("")
+            axis.get_legend().remove()
+    return figure
+
+
+def _draw_rates(axis: Any, results: Results) -> None:
     weights = results.settings.options["data_weights"]
     for i, (weight, colour) in enumerate(zip(weights, COLOURS, strict=False)):
         counted = rates(results, weight)
@@ -65,4 +84,3 @@ def success_figure(results: Results):
         title="weight of the classification loss", fontsize=8, title_fontsize=8, frameon=False
     )
     axis.tick_params(colors=INK)
-    return figure

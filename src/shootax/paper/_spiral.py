@@ -77,6 +77,8 @@ RECIPES: dict[str, dict[str, Any]] = {
     },
 }
 """`best` was found on validation snippets with other seeds (`benchmarks/spiral_recipes.py`)."""
+# The code of 2020 averages over particles: the same model, but a step of Adam is K times smaller.
+RECIPES["averaged"] = {**RECIPES["paper"], "momentum_by_particles": True}
 
 
 def mean_norm(prediction: Float[Array, "times 2"], target: Float[Array, "times 2"]) -> Array:
