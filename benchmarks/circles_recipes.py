@@ -15,6 +15,7 @@ from shootax import DivergedError
 from shootax.paper import EXPERIMENTS, make_settings
 
 SEEDS = range(100, 110)
+WEIGHT = 3.0
 COSINE = {"schedule": {"kind": "cosine", "warmup": 0.1}, "clip": 10.0}
 SCALED = {"momentum_by_particles": True, "momentum": 2.0}
 CANDIDATES = {
@@ -37,7 +38,7 @@ def main() -> None:
     experiment = EXPERIMENTS["circles"]
     for name, recipe in CANDIDATES.items():
         known = make_settings(experiment, "paper", seeds=SEEDS)
-        options = {**known.options, "data_weights": [3.0], **recipe}
+        options = {**known.options, "data_weights": [WEIGHT], **recipe}
         settings = dataclasses.replace(known, options=options)
         words = []
         for configuration in experiment.configurations(settings):
@@ -46,7 +47,8 @@ def main() -> None:
                 if isinstance(outcome, DivergedError):
                     objectives.append(np.inf)
                     continue
-                objectives.append(outcome.history["validation_objective"][-1])
+                last = {name: column[-1] for name, column in outcome.history.items()}
+                objectives.append(WEIGHT * last["validation"] + last["penalty"])
                 successes += experiment.evaluate(settings, configuration, outcome.net)["success"]
             middle = np.median(objectives)
             words.append(f"α = {configuration.inflation}: {successes:2} of 10, {middle:.3f}")
