@@ -196,8 +196,8 @@ def completed(recipes: Sequence[Results]) -> list[Results]:
 
 def _compare(claim: Claim, results: Results) -> Finding | None:
     low, lost_low = _by_place(claim, claim.low, results)
-    if isinstance(claim.high, float):
-        high, lost_high = {place: claim.high for place in low}, 0
+    if isinstance(claim.high, int | float):
+        high, lost_high = dict.fromkeys(low, float(claim.high)), 0
     else:
         high, lost_high = _by_place(claim, claim.high, results)
     shared = sorted(low.keys() & high.keys())
@@ -212,13 +212,21 @@ def _compare(claim: Claim, results: Results) -> Finding | None:
     if claim.scale == "rate":
         middle = float(np.mean(differences))
         half = 1.959964 * float(np.std(differences, ddof=1)) / len(differences) ** 0.5
-        ends, p = (middle, middle - half, middle + half), discordant_p(differences)
+        low_end, high_end, p = middle - half, middle + half, discordant_p(differences)
     else:
-        ends, p = pseudomedian(differences), paired_p(differences)
+        (middle, low_end, high_end), p = pseudomedian(differences), paired_p(differences)
     if claim.scale == "ratio":
-        ends = tuple(float(np.exp(end)) for end in ends)
-    lost = lost_low + lost_high
-    return Finding(claim, results.settings.recipe, len(differences), *ends, p, lost)
+        middle, low_end, high_end = (float(np.exp(v)) for v in (middle, low_end, high_end))
+    return Finding(
+        claim,
+        results.settings.recipe,
+        len(differences),
+        middle,
+        low_end,
+        high_end,
+        p,
+        lost_low + lost_high,
+    )
 
 
 def _by_place(

@@ -1,6 +1,7 @@
 """Paired comparisons over seeds: an estimate, its interval, a test, and a correction for many tests."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from scipy import stats
@@ -35,7 +36,8 @@ def paired_p(differences: np.ndarray) -> float:
     """The two-sided Wilcoxon signed-rank test that paired differences lie evenly about zero."""
     if not np.any(differences):
         return 1.0
-    return float(stats.wilcoxon(differences).pvalue)
+    test: Any = stats.wilcoxon(differences)
+    return float(test.pvalue)
 
 
 def discordant_p(differences: np.ndarray) -> float:
