@@ -2,6 +2,7 @@
 
 import contextlib
 import errno
+import hashlib
 import json
 import os
 import pathlib
@@ -42,6 +43,11 @@ def replaced(path: str | os.PathLike) -> Iterator[str]:
 def write_json(path: str | os.PathLike, value: Any) -> None:
     """Writes `value` as JSON, whole or not at all."""
     write_text(path, json.dumps(value, indent=1, ensure_ascii=False, allow_nan=False) + "\n")
+
+
+def checksum(value: Any) -> str:
+    """SHA-256 of what JSON holds, however it is laid out."""
+    return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()
 
 
 def write_text(path: str | os.PathLike, text: str) -> None:

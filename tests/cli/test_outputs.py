@@ -102,3 +102,16 @@ def test_without_the_calls_that_only_linux_has(tmp_path):
         )  # fmt: skip
         assert done.returncode == 0, done.stderr
         assert word in done.stdout
+
+
+@pytest.mark.parametrize("name", ["t.csv.gz", "t.parquet", "t.csv.bz2", "t.csv.zip", "t.csv.xz"])
+def test_a_damaged_table_is_refused_in_our_words(tmp_path, name):
+    from shootax.cli import tables
+
+    path, frame = tmp_path / name, pd.DataFrame({"a": range(500), "b": ["x", "y"] * 250})
+    frame.to_parquet(path) if name.endswith("parquet") else frame.to_csv(path, index=False)
+    data = path.read_bytes()
+    for spoiled in (data[: len(data) // 2], data[:40] + bytes(60) + data[100:], b"nonsense"):
+        path.write_bytes(spoiled)
+        with pytest.raises(ValueError, match=rf"{name} cannot be read as a table: \w"):
+            tables.read(path)

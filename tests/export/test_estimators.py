@@ -189,6 +189,32 @@ def test_columns_that_are_wrong_are_refused(folder, tmp_path):
             table_reader.load(tmp_path / "bad.json")
 
 
+def test_columns_that_were_changed_or_belong_to_another_model_are_refused(tmp_path):
+    x = np.random.default_rng(0).normal(size=(40, 2))
+    frame = pd.DataFrame(x, columns=["first", "second"])
+    sx.export.write(ShootingRegressor(**QUICK).fit(frame, x[:, 0]), tmp_path / "m.npz", to="numpy")
+    path, model = tmp_path / "m.columns.json", tmp_path / "m.npz"
+    spec, text, data = table_reader.load(path), path.read_text(), model.read_bytes()
+    with pytest.raises(ValueError, match="predicts numbers; it has no classes"):
+        table_reader.labels(spec, np.ones((1, 1)))
+    for old, new in (("first", "forst"), ("checksum", "checksun"), ('"number"', '"number" ')):
+        path.write_text(text.replace(old, new, 1))
+        if new.endswith(" "):  # the layout is free
+            assert table_reader.load(path) == spec
+            continue
+        with pytest.raises(ValueError, match="its checksum does not match"):
+            table_reader.load(path)
+    path.write_text(text)
+    model.write_bytes(data + b" ")
+    with pytest.raises(ValueError, match="the model beside it, which is another one"):
+        table_reader.load(path)
+    model.unlink()
+    assert table_reader.load(path) == spec
+    old = {**spec, "format": 1}  # of a version that wrote no checksum
+    path.write_text(json.dumps(old))
+    assert table_reader.load(path) == old
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "formulation", ["dynamic-particles", pytest.param("dynamic-direct", marks=pytest.mark.slow)]

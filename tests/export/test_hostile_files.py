@@ -1,16 +1,19 @@
 """A NumPy export is data: nothing in it can run code, and whatever is wrong has one kind of error."""
 
+import hashlib
 import io
 import json
 import pickle
 import zipfile
 
+import jax.export
 import numpy as np
 import pytest
+import safetensors.numpy
 
 import shootax as sx
 from cases import KEY
-from shootax.export import write
+from shootax.export import run_exported, write
 from shootax.export.reader import ProgramError, load
 
 GOOD = {"inputs": [["x", "float64"]], "items": [["tanh", ["x"], {}, "y"]], "outputs": ["y"]}
@@ -209,3 +212,60 @@ def test_random_changes_have_one_kind_of_error(tmp_path):
         except ProgramError:
             outcomes.add("refused")
     assert "refused" in outcomes
+
+
+def test_a_damaged_program_is_not_handed_to_the_compiler(tmp_path):
+    path = tmp_path / "net.stablehlo"
+    net = sx.Net(sx.UpDown(1, 1), particles=1, integrator=sx.Euler(1), key=KEY)
+    write(net, path, to="stablehlo")
+    x, data = np.ones((2, 1)), path.read_bytes()
+    (wanted,) = run_exported(path, "stablehlo", x)
+    assert jax.export.deserialize(bytearray(data)).in_avals[0].shape[1] == 1  # others read it, too
+    changed = bytearray(data)
+    changed[len(data) // 2] ^= 1
+    for content, message in (
+        (changed, "its checksum does not match"),
+        (data[:-7], "does not end in a checksum"),
+        (b"", "does not end in a checksum"),
+        (_with_digest(b"nonsense"), "cannot be read as StableHLO"),
+    ):
+        path.write_bytes(bytes(content))
+        with pytest.raises(sx.FileFormatError, match=message):
+            run_exported(path, "stablehlo", x)
+    path.write_bytes(data)
+    np.testing.assert_array_equal(run_exported(path, "stablehlo", x)[0], wanted)
+    with pytest.raises(sx.FileFormatError, match="No such file"):
+        run_exported(tmp_path / "none", "stablehlo", x)
+
+
+def _with_digest(program):
+    return program + b"shootax sha256: " + hashlib.sha256(program).digest()
+
+
+def test_weights_for_pytorch_that_are_damaged_or_of_another_module(tmp_path):
+    pytest.importorskip("torch")
+    nets = [
+        sx.Net(sx.UpDown(1, 1, activation=name), particles=1, integrator=sx.Euler(1), key=KEY)
+        for name in ("tanh", "relu")
+    ]
+    paths = [write(net, tmp_path / f"m{i}.py", to="torch") for i, net in enumerate(nets)]
+    (source, weights), x = paths[0], np.ones((2, 1))
+    data = weights.read_bytes()
+    (wanted,) = run_exported(source, "torch", x)
+    tensors = int.from_bytes(data[:8], "little") + 8
+    changed = bytearray(data)
+    changed[tensors + 3] ^= 1
+    other = paths[1][1].read_bytes()  # the same names and shapes, for another activation
+    for content, message in (
+        (changed, "checksum does not match"),
+        (data[:-1], "checksum does not match"),
+        (data[:100], "cannot be read as weights of this module"),
+        (b"", "cannot be read as weights of this module"),
+        (other, "belongs to another module"),
+    ):
+        weights.write_bytes(bytes(content))
+        with pytest.raises(ValueError, match=message):
+            run_exported(source, "torch", x)
+    plain = safetensors.numpy.load(data)  # as a user writes them after training
+    safetensors.numpy.save_file(plain, weights)
+    np.testing.assert_array_equal(run_exported(source, "torch", x)[0], wanted)

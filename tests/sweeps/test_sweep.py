@@ -11,6 +11,7 @@ import time
 
 import pytest
 
+from shootax import FileFormatError
 from shootax.sweeps import Store, grid_sweep, read_results, read_settings, run_sweep, to_pandas
 
 # Files in a folder of switches tell the function what to do this time.
@@ -142,8 +143,11 @@ def test_finished_sweep_calls_nothing(function, whole, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "content", ["[{", "[]", "7", '[{"seed": 5}]', '[{"seed": 6, "status": "ok"}]']
-)
+    "content",
+    ["[{", "[]", "7", '[{"seed": 5}]', '[{"seed": 6, "status": "ok"}]', "[" * 100_000, "9" * 5000,
+     '{"runs": [{"seed": 7, "status": "ok"}], "checksum": "0"}', '{"runs": 1}'],
+    ids=lambda content: content[:40],
+)  # fmt: skip
 def test_damaged_file_costs_its_group_only(function, whole, tmp_path, content, capfd):
     base, _ = whole
     store = Store(tmp_path / "out")
@@ -153,6 +157,33 @@ def test_damaged_file_costs_its_group_only(function, whole, tmp_path, content, c
     assert list(store.finished(groups)) == [g.name for g in groups if g is not groups[1]]
     assert [path.stem for path in store.damaged(groups)] == [groups[1].name]
     assert [run["seed"] for run in store.collect(groups)] == [5, 5, 7]
+
+
+def test_another_digit_in_a_result_is_noticed(function, whole, tmp_path):
+    base, expected = whole
+    store = Store(tmp_path / "out")
+    shutil.copytree(base / "out", store.folder)
+    group = grid_sweep(function, GRID, seeds=[5, 7]).groups[0]
+    path = store.runs / f"{group.name}.json"
+    path.write_text(path.read_text().replace('"value": 9', '"value": 8'))
+    assert store.read_group(group) is None
+    with pytest.raises(FileFormatError, match="its checksum does not match"):
+        store.read_runs(path)
+    path.write_text(json.dumps(expected[:1]))  # as older versions wrote it
+    assert store.read_group(group) == expected[:1]
+
+
+@pytest.mark.parametrize(
+    ("old", "new"), [("0.5", "0.6"), ("checksum", "checksun"), ("{", "[" * 100_000)]
+)
+def test_settings_that_were_changed_are_noticed(whole, tmp_path, old, new):
+    base, _ = whole
+    shutil.copy(base / "out" / "sweep.json", tmp_path)
+    path = tmp_path / "sweep.json"
+    assert read_settings(tmp_path)["function"] == "my_study:train"
+    path.write_text(path.read_text().replace(old, new, 1))
+    with pytest.raises(FileFormatError, match=r"sweep\.json is damaged"):
+        read_settings(tmp_path)
 
 
 def test_damaged_file_is_made_again(function, whole, tmp_path, capfd):

@@ -1,6 +1,7 @@
 """A training that is interrupted resumes, bit for bit."""
 
 import dataclasses
+import json
 import random
 
 import equinox as eqx
@@ -93,6 +94,33 @@ def test_damaged_file(tmp_path):
         with pytest.raises(FileFormatError, match=r"state\.safetensors cannot be read.*Remove it"):
             sx.fit(make(), X, X**2, checkpoint=path, **OPTIONS)
         assert path.read_bytes() == damaged
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"epoch": None},
+        {"epoch": 1},
+        {"epoch": "8"},
+        {"seconds": "nan"},
+        {"seconds": -1},
+        {"failures": []},
+        {"failures": {"7": "it went too far"}},
+        {"failures": {"x": "it went too far"}},
+        {"failures": {"0": 3}},
+    ],
+    ids=str,
+)
+def test_a_record_that_is_not_one_of_a_training(tmp_path, change):
+    """The file is whole and its checksum is right, as of one made by hand."""
+    path = tmp_path / "state.safetensors"
+    sx.fit(make(), X, X**2, checkpoint=path, **OPTIONS)
+    record = {**json.loads(container.read(path).header["record"]), **change}
+    rewrite_header(path, record=json.dumps({k: v for k, v in record.items() if v is not None}))
+    with pytest.raises(
+        FileFormatError, match=r"state\.safetensors cannot be read: its history.*Remove"
+    ):
+        sx.fit(make(), X, X**2, checkpoint=path, **OPTIONS)
 
 
 def absolute(prediction, target):

@@ -52,7 +52,8 @@ def train(
         mark = fingerprint(problem, frame, state, seeds)
         found = checkpoint.read(mark, state)
         if found is not None:
-            state, ledger = found[0], Ledger.restored(*found[1:])
+            ledger = Ledger.restored(*found[1:], nets=len(nets), path=checkpoint.path)
+            state = found[0]
     size = apart[0][0].size
     run = program(not alone, compiler_options(size, problem.steps * len(nets), state))
     inputs = (frame, problem.data, problem.validation, problem.settings, problem.recipe)

@@ -2,12 +2,14 @@
 
 import dataclasses
 import math
+import os
 from typing import Any
 
 import jax
 import numpy as np
 from jaxtyping import PyTree
 
+from shootax._errors import FileFormatError
 from shootax._train.epoch import Report
 from shootax._train.results import COLUMNS
 from shootax._train.stopping import DIVERGED
@@ -60,10 +62,35 @@ class Ledger:
         return {"epoch": self.epochs, "failures": self.failures, "seconds": seconds}
 
     @classmethod
-    def restored(cls, histories: list[History], record: dict[str, Any]) -> "Ledger":
-        """The inverse of `record`."""
-        failures = {int(i): reason for i, reason in record["failures"].items()}
-        return cls(histories, failures, record["epoch"], record["seconds"])
+    def restored(
+        cls,
+        histories: list[History],
+        record: dict[str, Any],
+        *,
+        nets: int,
+        path: str | os.PathLike,
+    ) -> "Ledger":
+        """The inverse of `record`, for so many nets; `path` is the file it comes from."""
+        failures, epochs, seconds = (record.get(key) for key in ("failures", "epoch", "seconds"))
+        lengths = [{len(column) for column in history.values()} for history in histories]
+        proper = (
+            isinstance(failures, dict)
+            and all(i.isdecimal() and int(i) < nets for i in failures)
+            and all(isinstance(reason, str) for reason in failures.values())
+            and type(epochs) is int
+            and type(seconds) in (int, float)
+            and 0 <= seconds < math.inf  # pyright: ignore[reportOperatorIssue]
+            and len(histories) == nets
+            and all(history.keys() == set(COLUMNS) for history in histories)
+            and all(len(each) == 1 and max(each) <= epochs for each in lengths)
+        )
+        if not proper:
+            raise FileFormatError(
+                f"The checkpoint {path} cannot be read: its history is not that of a training of this "
+                "kind. Remove it to train from the start."
+            )
+        reasons = {int(i): reason for i, reason in failures.items()}  # pyright: ignore
+        return cls(histories, reasons, epochs, seconds)  # pyright: ignore
 
 
 def why(epoch: int, report: Report) -> str:

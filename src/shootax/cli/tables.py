@@ -31,14 +31,18 @@ def read(path: pathlib.Path) -> Frame:
     try:
         reader = _read_parquet if path.suffix.lower() in (".parquet", ".pq") else _read_csv
         table = reader(path)
-    except (ValueError, OSError, pd.errors.ParserError, pd.errors.EmptyDataError) as error:
+    except Exception as error:  # of pandas, PyArrow, and whatever undoes the compression
         raise ValueError(
-            f"{path} cannot be read as a table: {str(error).strip().rstrip('.')}. Expected CSV with "
+            f"{path} cannot be read as a table: {_told(error)}. Expected CSV with "
             "a line of column names, or Parquet."
         ) from error
     if len(table) == 0:
         raise ValueError(f"{path} has no rows below its column names.")
     return table
+
+
+def _told(error: Exception) -> str:
+    return str(error).strip().rstrip(".") or type(error).__name__
 
 
 def _read_parquet(path: pathlib.Path) -> Frame:

@@ -7,12 +7,12 @@ import types
 from typing import Any
 
 import jax
-import jax.export
 import numpy as np
 from jaxtyping import PyTree
 
 from shootax import _checks as checks
 from shootax.export import reader
+from shootax.export._stablehlo import read_stablehlo
 from shootax.export._trace import trace
 from shootax.export._whole import Exportable, Whole, doubles
 
@@ -83,7 +83,7 @@ def _torch(path: pathlib.Path, inputs: list[np.ndarray]) -> Any:
 
 
 def _stablehlo(path: pathlib.Path, x: PyTree) -> Any:
-    exported = jax.export.deserialize(bytearray(path.read_bytes()))
+    exported = read_stablehlo(path)
     wide = any(aval.dtype == np.float64 for aval in exported.in_avals)
     with doubles() if wide else contextlib.nullcontext():
         return jax.tree.map(np.asarray, exported.call(x))

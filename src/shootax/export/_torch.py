@@ -5,6 +5,8 @@ trainable. PyTorch is not needed to write the files.
 """
 
 import ast
+import hashlib
+import json
 import keyword
 import re
 from typing import Any
@@ -23,9 +25,12 @@ HEAD = '''"""A network written by shootax {version}. It needs PyTorch alone.
 {usage}
 """
 
+import hashlib
 import json
 
 import torch
+
+EXPORT = {export!r}
 
 PARAMETERS = {parameters}
 
@@ -36,16 +41,25 @@ DTYPES = {{"F32": torch.float32, "F64": torch.float64, "I32": torch.int32, "I64"
 
 
 def read(path):
-    """The state dict in a safetensors file."""
+    """The state dict in a safetensors file. One that came with this module has a checksum."""
     with open(path, "rb") as file:
-        header = json.loads(file.read(int.from_bytes(file.read(8), "little")))
-        data = bytearray(file.read())
-    out = {{}}
-    for name, entry in header.items():
-        if name != "__metadata__":
+        content = file.read()
+    try:
+        size = int.from_bytes(content[:8], "little")
+        header, data = json.loads(content[8 : 8 + size]), bytearray(content[8 + size :])
+        about, out = header.pop("__metadata__", {{}}), {{}}
+        digest = hashlib.sha256(json.dumps(header, sort_keys=True).encode() + data).hexdigest()
+        mine = about.get("program") == "shootax"
+        if mine and about.get("checksum") != digest:
+            raise ValueError("its checksum does not match")
+        if mine and about.get("export") != EXPORT:
+            raise ValueError("it belongs to another module; export the model again")
+        for name, entry in header.items():
             start, stop = entry["data_offsets"]
             tensor = torch.frombuffer(data[start:stop], dtype=DTYPES[entry["dtype"]])
             out[name] = tensor.reshape(entry["shape"])
+    except (ValueError, KeyError, TypeError, AttributeError, RuntimeError) as error:
+        raise ValueError(f"{{path}} cannot be read as weights of this module ({{error}}).") from error
     return out
 
 
@@ -53,10 +67,12 @@ def load(path):
     """The module with its weights."""
     state = read(path)
     model = Model()
-    for name, tensor in state.items():
-        if tensor.dtype == torch.float64 and name in PARAMETERS:
-            model = model.double()
-    model.load_state_dict(state)
+    if any(state[name].dtype == torch.float64 for name in PARAMETERS if name in state):
+        model = model.double()
+    try:
+        model.load_state_dict(state)
+    except RuntimeError as error:
+        raise ValueError(f"{{path}} does not hold the weights of this module ({{error}}).") from error
     return model
 
 
@@ -114,21 +130,36 @@ def torch_files(traced: Traced, module: str, weights: str) -> tuple[bytes, bytes
     }
     writer = _Writer(graph)
     arguments = ", ".join(writer.name(value) for value in graph.inputs)
+    parameters = _listed({name: list(a.shape) for name, a in arrays.items()})
+    stored = _listed({n: (list(a.shape), str(a.dtype)) for n, a in constants.items()})
+    outputs = ", ".join(writer.name(value) for value in graph.outputs)
+    body = [*writer.lines, f"        return {outputs}"]
+    # Weights of another module could fit by their shapes alone: the two files know each other.
+    export = hashlib.sha256("\n".join([parameters, stored, *body]).encode()).hexdigest()
     head = HEAD.format(
         version=shootax.__version__,
+        export=export,
         usage=_usage(module, weights, arguments),
         arguments=arguments,
-        parameters=_listed({name: list(a.shape) for name, a in arrays.items()}),
-        constants=_listed({n: (list(a.shape), str(a.dtype)) for n, a in constants.items()}),
+        parameters=parameters,
+        constants=stored,
         inputs=", ".join(f"`{writer.name(v)}` {_described(v.shape)}" for v in graph.inputs),
         outputs=" and ".join(_described(value.shape) for value in graph.outputs),
         first=writer.name(graph.inputs[0]),
     )
-    outputs = ", ".join(writer.name(value) for value in graph.outputs)
-    source = "\n".join([head.rstrip("\n"), *writer.lines, f"        return {outputs}"]) + "\n"
+    source = "\n".join([head.rstrip("\n"), *body]) + "\n"
     _check(source)
-    state = {**arrays, **constants}
-    return source.encode(), safetensors.numpy.save({k: np.asarray(v) for k, v in state.items()})
+    return source.encode(), _weights_file({**arrays, **constants}, export)
+
+
+def _weights_file(state: dict[str, np.ndarray], export: str) -> bytes:
+    """The safetensors file of a state dict, with the checksum that `read` of `HEAD` compares."""
+    plain = safetensors.numpy.save(state)
+    size = int.from_bytes(plain[:8], "little")
+    entries = json.dumps(json.loads(plain[8 : 8 + size]), sort_keys=True)
+    digest = hashlib.sha256(entries.encode() + plain[8 + size :]).hexdigest()
+    about = {"program": "shootax", "checksum": digest, "export": export}
+    return safetensors.numpy.save(state, metadata=about)
 
 
 def _usage(module: str, weights: str, arguments: str) -> str:
@@ -153,8 +184,10 @@ def _check(source: str) -> None:
 
 
 _PARTS = """''
+import hashlib
 import json
 import torch
+EXPORT = 0
 PARAMETERS = 0
 CONSTANTS = 0
 DTYPES = 0

@@ -1,6 +1,7 @@
 """One verb for all formats. Files are made whole in memory and then moved into place."""
 
 import contextlib
+import hashlib
 import json
 import os
 import pathlib
@@ -14,6 +15,7 @@ from shootax.export._stablehlo import stablehlo_file
 from shootax.export._torch import torch_files
 from shootax.export._trace import trace
 from shootax.export._whole import Exportable, Whole
+from shootax.export.table_reader import checksum
 
 TARGETS = ("onnx", "torch", "stablehlo", "numpy")
 
@@ -85,7 +87,7 @@ def write(
     if len(files) == 1 and to in ("numpy", "torch"):
         raise ValueError(f"{path} is also the name of the second file; end it in {ENDINGS[to]}.")
     if isinstance(model, Whole):
-        files |= _columns(path, model)
+        files |= _columns(path, model, None if to == "torch" else files[path])
     return _write(files)
 
 
@@ -99,11 +101,16 @@ def _column_files(path: pathlib.Path) -> tuple[pathlib.Path, pathlib.Path]:
     return path.with_suffix(".columns.json"), path.with_name(f"{path.stem}_columns.py")
 
 
-def _columns(path: pathlib.Path, whole: Whole) -> dict[pathlib.Path, bytes]:
-    """What the columns of an estimator are, and for tables a short file that reads it."""
+def _columns(path: pathlib.Path, whole: Whole, exported: bytes | None) -> dict[pathlib.Path, bytes]:
+    """What the columns of an estimator are, and for tables a short file that reads it.
+
+    It tells the file it was exported with, unless that is source code, which people may edit.
+    """
     described, reader = _column_files(path)
-    about = {"program": "shootax", "format": 1, **whole.about}
-    text = json.dumps(about, indent=1, ensure_ascii=False)
+    about = {"program": "shootax", "format": 2, **whole.about}
+    if exported is not None:
+        about["model"] = {"file": path.name, "sha256": hashlib.sha256(exported).hexdigest()}
+    text = json.dumps({**about, "checksum": checksum(about)}, indent=1, ensure_ascii=False)
     source = pathlib.Path(__file__).with_name("table_reader.py")
     is_table = isinstance(whole.about["inputs"], list)
     return {described: text.encode(), **({reader: source.read_bytes()} if is_table else {})}

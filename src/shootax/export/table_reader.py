@@ -13,7 +13,9 @@ that is None, NaN, NaT or NA.
 """
 
 import datetime
+import hashlib
 import json
+import os
 
 import numpy as np
 
@@ -33,11 +35,38 @@ def load(path):
                 proper = proper and isinstance(column["format"], str)
             else:
                 proper = proper and column["kind"] == "number"
+        proper = proper and isinstance(spec["outputs"].get("classes", []), list)
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise ValueError(f"{path} does not describe the columns of a model ({error!r}).") from error
-    if not proper:
+    if not proper or not spec["inputs"]:
         raise ValueError(f"{path} does not describe the columns of a model.")
+    written = spec.pop("checksum", None)
+    if written != (None if spec.get("format") == 1 else checksum(spec)):  # format 1 has none
+        raise ValueError(
+            f"{path} does not describe the columns of a model as it was written: its checksum does "
+            "not match. Export the model again."
+        )
+    if _is_of_another(spec.get("model"), os.path.dirname(os.path.abspath(path))):
+        raise ValueError(
+            f"{path} does not describe the columns of the model beside it, which is another one or is "
+            "damaged. Export the model again."
+        )
     return spec
+
+
+def _is_of_another(model, folder):
+    """Whether the file of the model is there, and not the one that the description came with."""
+    proper = isinstance(model, dict) and isinstance(model.get("file"), str)
+    place = os.path.join(folder, os.path.basename(model["file"])) if proper else ""
+    if not os.path.isfile(place):
+        return False
+    with open(place, "rb") as file:
+        return hashlib.sha256(file.read()).hexdigest() != model.get("sha256")
+
+
+def checksum(spec):
+    """SHA-256 of a description, however it is laid out."""
+    return hashlib.sha256(json.dumps(spec, sort_keys=True).encode()).hexdigest()
 
 
 def rows(spec, table):
@@ -50,6 +79,8 @@ def rows(spec, table):
 
 def labels(spec, y):
     """The most probable class of each row."""
+    if not spec["outputs"].get("classes"):
+        raise ValueError("This model predicts numbers; it has no classes.")
     classes = np.array(spec["outputs"]["classes"])
     return classes[np.argmax(y, axis=1)]
 
@@ -72,7 +103,7 @@ def _number(column, entry):
     try:
         offset = column.get("offset", 0)
         number = float(int(entry) - offset) if offset else float(entry)
-    except (ValueError, TypeError) as error:
+    except (ValueError, TypeError, OverflowError) as error:
         raise ValueError(
             f"Column {column['name']!r} should hold numbers, got {entry!r}."
         ) from error

@@ -11,6 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from shootax.sweeps import Store
+
 LARGEST_JSON, LARGEST_CHECKPOINT = 8_000_000, 2_000_000_000
 RUNS, CURVES, POINTS = 500, 12, 200
 """At most so many runs, curves and points of a curve are sent to the page."""
@@ -74,11 +76,15 @@ def _groups(folder: pathlib.Path) -> tuple[list[tuple[float, str, list[dict]]], 
     """When each group of runs ended, its name and its runs, in the order of time."""
     found, damaged = [], []
     for path in _listed(folder / "runs", ".json"):
-        runs = _read_json(folder, path)
-        if not isinstance(runs, list) or not all(isinstance(run, dict) for run in runs):
+        try:
+            if not inside(folder, path, LARGEST_JSON):
+                raise ValueError
+            runs = Store.read_runs(path)
+            when = path.stat().st_mtime
+        except (OSError, ValueError):  # half written, too large, or gone since it was listed
             damaged.append(path.name)
             continue
-        found.append((path.stat().st_mtime, path.stem, [_plain_run(run) for run in runs]))
+        found.append((when, path.stem, [_plain_run(run) for run in runs]))
     if not found and not damaged:  # a compact copy of a sweep has its results alone
         runs = _read_json(folder, folder / "results.json")
         if isinstance(runs, list) and all(isinstance(run, dict) for run in runs):

@@ -12,7 +12,7 @@ from typing import Any
 
 import shootax
 from shootax import FileFormatError
-from shootax._files import write_json
+from shootax._files import checksum, write_json
 from shootax.sweeps._lock import locked
 from shootax.sweeps._plan import Group
 
@@ -34,7 +34,7 @@ class Store:
     def open(self, settings: dict[str, Any]) -> None:
         """Makes the folder, or finds the same sweep in it."""
         if (self.folder / "sweep.json").exists():
-            old = _read(self.folder / "sweep.json", dict).get("settings")
+            old = _read_about(self.folder / "sweep.json").get("settings")
             if old != settings:
                 raise ValueError(
                     f"{self.folder} holds a sweep with other settings "
@@ -52,9 +52,8 @@ class Store:
             for folder in (self.runs, self.models, self.checkpoints):
                 folder.mkdir(parents=True, exist_ok=True)
             if not (self.folder / "sweep.json").exists():
-                write_json(
-                    self.folder / "sweep.json", {"settings": settings, "versions": _versions()}
-                )
+                about = {"settings": settings, "versions": _versions()}
+                write_json(self.folder / "sweep.json", {**about, "checksum": checksum(about)})
         except OSError as error:
             raise ValueError(
                 f"{self.folder} cannot be written to ({error.strerror}). Choose another folder with "
@@ -71,12 +70,24 @@ class Store:
         the group had not run."""
         path = self.runs / f"{group.name}.json"
         try:
-            runs = json.loads(path.read_text(encoding="utf-8"))
+            runs = self.read_runs(path)
             seeds = [run["seed"] for run in runs]
             known = all(run["status"] in STATUSES for run in runs)
         except (OSError, ValueError, TypeError, KeyError):
             return None
         return runs if known and seeds == list(group.seeds) else None
+
+    @staticmethod
+    def read_runs(path: str | os.PathLike) -> list[Run]:
+        """The runs in a file of one group; raises if it is damaged."""
+        value = _read(pathlib.Path(path), (dict, list))
+        if isinstance(value, dict):  # older versions wrote the list alone
+            if value.keys() != {"runs", "checksum"} or value["checksum"] != checksum(value["runs"]):
+                raise FileFormatError(f"{path} is damaged: its checksum does not match.")
+            value = value["runs"]
+        if not isinstance(value, list) or not all(isinstance(run, dict) for run in value):
+            raise FileFormatError(f"{path} is damaged: expected a list of runs.")
+        return value
 
     def finished(self, groups: Sequence[Group]) -> dict[str, list[Run]]:
         """The runs of all groups that ended, well or by divergence. Those that failed for another
@@ -97,7 +108,7 @@ class Store:
         """Stores the runs of a group and, once they are on disk, removes its checkpoint, unless a
         run failed and will be repeated."""
         path = self.runs / f"{group.name}.json"
-        write_json(path, runs)
+        write_json(path, {"runs": runs, "checksum": checksum(runs)})
         if any(run["status"] == "failed" for run in runs):
             return
         for place in (path, path.parent):
@@ -145,7 +156,7 @@ def read_results(folder: str | os.PathLike) -> list[Run]:
             f"{folder} has no results. Give a folder that a sweep or `shootax reproduce --out` has "
             "written."
         )
-    runs = _read(path, list)
+    runs = _read(path, (list,))
     if not all(isinstance(run, dict) and {"seed", "status"} <= run.keys() for run in runs):
         raise FileFormatError(f"{path} is not a list of runs.")
     return runs
@@ -156,22 +167,35 @@ def read_settings(folder: str | os.PathLike) -> dict[str, Any]:
     path = pathlib.Path(folder) / "sweep.json"
     if not path.exists():
         raise FileFormatError(f"{folder} has no results: {path.name} is missing.")
-    settings = _read(path, dict).get("settings")
+    settings = _read_about(path).get("settings")
     if not isinstance(settings, dict):
         raise FileFormatError(f"{path} is damaged: it has no settings.")
     return settings
 
 
-def _read(path: pathlib.Path, kind: type) -> Any:
+def _read_about(path: pathlib.Path) -> dict[str, Any]:
+    """The settings and versions of a sweep, with a checksum unless an older version wrote them."""
+    about = _read(path, (dict,))
+    written = about.pop("checksum", None)
+    if about.keys() - {"settings", "versions"} or written not in (None, checksum(about)):
+        raise FileFormatError(
+            f"{path} is damaged: its checksum does not match. Nothing was changed. Restore it, or "
+            "choose another folder."
+        )
+    return about
+
+
+def _read(path: pathlib.Path, kinds: tuple[type, ...]) -> Any:
     try:
         value = json.loads(path.read_text(encoding="utf-8"))
-    except (json.JSONDecodeError, UnicodeDecodeError) as error:
+    except (ValueError, RecursionError) as error:
         raise FileFormatError(
             f"{path} is damaged ({error}). Nothing was changed. Restore it, or remove it to make it "
             "again."
         ) from error
-    if not isinstance(value, kind):
-        raise FileFormatError(f"{path} is damaged: expected a {kind.__name__}.")
+    if not isinstance(value, kinds):
+        names = " or ".join(kind.__name__ for kind in kinds)
+        raise FileFormatError(f"{path} is damaged: expected a {names}.")
     return value
 
 
