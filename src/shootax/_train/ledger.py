@@ -71,7 +71,9 @@ class Ledger:
         path: str | os.PathLike,
     ) -> "Ledger":
         """The inverse of `record`, for so many nets; `path` is the file it comes from."""
-        failures, epochs, seconds = (record.get(key) for key in ("failures", "epoch", "seconds"))
+        failures: Any = record.get("failures")
+        epochs: Any = record.get("epoch")
+        seconds: Any = record.get("seconds")
         lengths = [{len(column) for column in history.values()} for history in histories]
         proper = (
             isinstance(failures, dict)
@@ -79,7 +81,7 @@ class Ledger:
             and all(isinstance(reason, str) for reason in failures.values())
             and type(epochs) is int
             and type(seconds) in (int, float)
-            and 0 <= seconds < math.inf  # pyright: ignore[reportOperatorIssue]
+            and 0 <= seconds < math.inf
             and len(histories) == nets
             and all(history.keys() == set(COLUMNS) for history in histories)
             and all(len(each) == 1 and max(each) <= epochs for each in lengths)
@@ -89,8 +91,8 @@ class Ledger:
                 f"The checkpoint {path} cannot be read: its history is not that of a training of this "
                 "kind. Remove it to train from the start."
             )
-        reasons = {int(i): reason for i, reason in failures.items()}  # pyright: ignore
-        return cls(histories, reasons, epochs, seconds)  # pyright: ignore
+        reasons = {int(i): reason for i, reason in failures.items()}
+        return cls(histories, reasons, epochs, seconds)
 
 
 def why(epoch: int, report: Report) -> str:
