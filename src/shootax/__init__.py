@@ -114,7 +114,7 @@ from shootax._errors import NotConvergedError as NotConvergedError
 from shootax._errors import UnboundedError as UnboundedError
 
 # Compiled programs
-from shootax._cache import use_compilation_cache as use_compilation_cache
+from shootax._disk_cache import use_compilation_cache as use_compilation_cache
 
 # Rooms
 from shootax import extend as extend

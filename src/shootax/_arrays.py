@@ -87,4 +87,13 @@ def model_inputs(x: Any, dtype: Any, name: str = "The input") -> PyTree[Array]:
             f"{name} must have samples along its first axis, as many in every array of a tree; got "
             f"shapes {[leaf.shape for leaf in leaves]}. Use x[None] for a single sample."
         )
-    return jax.tree.map(lambda leaf: jnp.asarray(leaf, dtype), tree)
+    return jax.tree.map(lambda leaf: _as_dtype(leaf, dtype), tree)
+
+
+def _as_dtype(leaf: Any, dtype: Any) -> Array:
+    """By NumPy where it can be done: JAX would compile a program for each shape."""
+    return (
+        jnp.asarray(leaf, dtype)
+        if isinstance(leaf, jax.Array)
+        else jax.device_put(leaf.astype(dtype))
+    )

@@ -15,7 +15,9 @@ from jaxtyping import Array, PyTree
 from shootax import _checks as checks
 from shootax._arrays import as_arrays
 from shootax._chain import Chain, ParticleChain
+from shootax._compile import one_off
 from shootax._controls import Particles, Stagewise
+from shootax._disk_cache import keeping_programs
 from shootax._flow import along
 from shootax._integrators import AbstractFixedStep, AbstractIntegrator
 from shootax._net import Net
@@ -23,6 +25,7 @@ from shootax._systems import AbstractSystem, State, TimePoint
 from shootax._trajectory import evaluate_at_stages
 
 
+@keeping_programs
 def bake(model: Any, *, integrator: AbstractFixedStep | None = None) -> Any:
     """The same model with its weights worked out, without particles.
 
@@ -120,7 +123,7 @@ def _steps(net: Net) -> int:
     return net.integrator.steps
 
 
-@eqx.filter_jit
+@one_off
 def _stage_thetas(net: Net, integrator: AbstractFixedStep) -> PyTree[Array]:
     """θ at the stages of the net's own steps, the particles where the integrator has them."""
     system = net.control.system(net.field, 0)
@@ -141,6 +144,7 @@ def _theta(system: AbstractSystem, point: TimePoint, y: State) -> PyTree[Array]:
     return system.theta(point, y)
 
 
+@keeping_programs
 def predict(model: Any, x: PyTree[Array], *, batch_size: int = 4096) -> PyTree[Array]:
     """The outputs for many samples, batch by batch. The particles are integrated once for all.
 

@@ -12,6 +12,7 @@ from jaxtyping import Array, PyTree
 from shootax import _checks as checks
 from shootax._bake import bake
 from shootax._controls import AbstractParticleControl, Particles
+from shootax._disk_cache import keeping_programs
 from shootax._fields import AbstractField, infer_layout
 from shootax._integrators import AbstractFixedStep
 from shootax._measures import count
@@ -38,6 +39,7 @@ class Baked(NamedTuple):
     live_operations: int
 
 
+@keeping_programs
 def bake_report(
     net: Net, x: PyTree[Array], *, steps: Iterable[int] | None = None
 ) -> tuple[Baked, ...]:
@@ -95,6 +97,7 @@ def bake_report(
     return tuple(lines)
 
 
+@keeping_programs
 def bake_within(net: Net, x: PyTree[Array], tolerance: float = 1e-3) -> Net:
     """The plain network with the fewest steps whose outputs stay close to those of the net.
 

@@ -1,8 +1,5 @@
-"""Compiled programs: kept on disk, so that a second start does not compile again, and not too many
-of them in memory."""
+"""Compiled programs in memory: not too many of them."""
 
-import logging
-import os
 import pathlib
 import warnings
 
@@ -10,40 +7,8 @@ import jax
 
 from shootax._fork import refuse_after_fork
 
-_LOG = logging.getLogger("shootax")
 _USUAL_LIMIT = 65530
 """Of the maps of a process, where Linux does not tell."""
-
-
-def use_compilation_cache(folder: str | os.PathLike | None = None) -> pathlib.Path:
-    """Keeps compiled programs on disk, so that the next process need not compile them again.
-
-    The commands do this by themselves. In Python call it before the first computation.
-
-    **Arguments:**
-
-    - `folder`: where to; by default `~/.cache/shootax` (or in `XDG_CACHE_HOME`). It is created.
-
-    **Returns:** the folder.
-
-    !!! example
-
-        ```python
-        import shootax as sx
-
-        sx.use_compilation_cache()
-        ```
-    """
-    if not (folder is None or isinstance(folder, str | os.PathLike)):
-        raise TypeError(f"folder must be a path, got {folder!r}.")
-    home = pathlib.Path(os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache")
-    chosen = pathlib.Path(folder) if folder is not None else home / "shootax"
-    if chosen.exists() and not chosen.is_dir():
-        raise NotADirectoryError(f"folder must be a folder, got the file {chosen}.")
-    chosen.mkdir(parents=True, exist_ok=True)
-    jax.config.update("jax_compilation_cache_dir", str(chosen))
-    jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)
-    return chosen
 
 
 def make_room(share: float = 0.85, *, quiet: bool = False) -> bool:

@@ -8,6 +8,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray, PyTree
 
 from shootax import _checks as checks
+from shootax._compile import one_off
 from shootax._fields import AbstractField
 
 
@@ -259,7 +260,7 @@ class Ensemble(eqx.Module):
 
 
 # One compiled program and not one for each operation: most of the time to draw a net is compiling.
-@eqx.filter_jit
+@one_off
 def _drawn(
     field: AbstractField,
     particles: int,
@@ -272,7 +273,7 @@ def _drawn(
     return states, _momenta(states, scale, key_momentum)
 
 
-@eqx.filter_jit
+@one_off
 def _momenta(states: PyTree[Array], scale: float, key: PRNGKeyArray) -> PyTree[Array]:
     leaves, tree = jax.tree.flatten(states)
     keys = jax.random.split(key, len(leaves))

@@ -12,7 +12,9 @@ from jaxtyping import Array, Float, PyTree
 
 from shootax import _checks as checks
 from shootax._arrays import as_numbers, model_dtype, model_inputs
+from shootax._compile import one_off
 from shootax._controls import AbstractControl, AbstractParticleControl, Stagewise
+from shootax._disk_cache import keeping_programs
 from shootax._errors import NotConvergedError
 from shootax._fields import AbstractField
 from shootax._fork import refuse_after_fork
@@ -22,6 +24,7 @@ from shootax._systems import AbstractSystem, ParticleState, State, TimePoint
 from shootax._trajectory import alone, evaluate_at
 
 
+@keeping_programs
 def flow(
     field: AbstractField,
     control: AbstractControl,
@@ -161,7 +164,7 @@ def along(
     return _along(field, control, measure, points, nodes, integrator)
 
 
-@eqx.filter_jit
+@one_off
 def _along(field, control, measure, points, nodes, integrator) -> PyTree[Array]:
     system = control.system(field, 0)
     report = functools.partial(measure, system)

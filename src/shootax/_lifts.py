@@ -9,6 +9,7 @@ from jaxtyping import Array, Float, PRNGKeyArray, PyTree
 
 from shootax import _checks as checks
 from shootax._activations import Activation, activation
+from shootax._compile import one_off
 from shootax._fields import AbstractField, shape
 
 
@@ -40,8 +41,8 @@ class AbstractLift(eqx.Module):
         return field.visible_state
 
 
-@eqx.filter_jit
-def _affine(inputs: int, outputs: int, key: PRNGKeyArray) -> tuple[Array, Array]:
+@one_off
+def random_affine(inputs: int, outputs: int, key: PRNGKeyArray) -> tuple[Array, Array]:
     """A matrix and a vector, both uniform in $±1/\\sqrt{inputs}$."""
     bound = inputs**-0.5
     weight_key, bias_key = jax.random.split(key)
@@ -142,7 +143,7 @@ class AffineLift(AbstractLift):
     def __init__(self, dim: int, hidden: int, *, key: PRNGKeyArray):
         """**Arguments:** the numbers of visible and of hidden entries, or channels, and a JAX random
         `key`. Both parameters start uniform in $±1/\\sqrt{dim}$."""
-        self.weight, self.bias = _affine(dim, hidden, key)
+        self.weight, self.bias = random_affine(dim, hidden, key)
 
     def __call__(self, x: Float[Array, " dim"]) -> Float[Array, " state"]:
         return jnp.concatenate([x, self.weight @ x + self.bias])
@@ -177,7 +178,7 @@ class LinearLift(AbstractLift):
             checks.positive_integer(inputs, "inputs"),
             checks.positive_integer(state, "state"),
         )
-        self.weight, self.bias = _affine(inputs, state, key)
+        self.weight, self.bias = random_affine(inputs, state, key)
 
     def __call__(self, x: Float[Array, " inputs"]) -> Float[Array, " state"]:
         return self.weight @ x + self.bias
@@ -206,7 +207,7 @@ class ChannelLift(AbstractLift):
     def __init__(self, dim: int, hidden: int, *, key: PRNGKeyArray):
         """**Arguments:** the numbers of visible and of hidden entries, or channels, and a JAX random
         `key`. Both parameters start uniform in $±1/\\sqrt{dim}$."""
-        self.weight, self.bias = _affine(dim, hidden, key)
+        self.weight, self.bias = random_affine(dim, hidden, key)
 
     def __call__(self, x: Array) -> Array:
         bias = self.bias.reshape(-1, *(1,) * (x.ndim - 1))

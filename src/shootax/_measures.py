@@ -1,5 +1,7 @@
 """Numbers that describe a model. Each is a function of the model, computed when asked for."""
 
+import functools
+import math
 from collections.abc import Callable
 from typing import Any, Literal
 
@@ -11,7 +13,9 @@ from jaxtyping import Array, Float
 
 from shootax import _checks as checks
 from shootax._chain import ParticleChain
+from shootax._compile import one_off
 from shootax._controls import Particles, Quadrature
+from shootax._disk_cache import keeping_programs
 from shootax._fields import AbstractField
 from shootax._fields.base import size
 from shootax._flow import along
@@ -20,6 +24,7 @@ from shootax._net import Net
 from shootax._paths import moving, one_net, time_points
 from shootax._penalties import Penalty
 from shootax._systems import AbstractSystem, State, TimePoint
+from shootax._trajectory import evaluate_at
 
 
 def nets(model: Any) -> list[Net]:
@@ -54,6 +59,7 @@ def count(model: Any) -> int:
     return sum(leaf.size for leaf in arrays if jnp.issubdtype(leaf.dtype, jnp.inexact))
 
 
+@keeping_programs
 def penalty(model: Any) -> Float[Array, ""]:
     """$∫_0^T R(θ(t))\\, dt$ (EqVariationalFormulation), summed over all nets inside `model`.
 
@@ -161,6 +167,7 @@ def _has_matrices(net: Net) -> bool:
     return any(len(leaf.shape) >= 2 for leaf in jax.tree.leaves(net.field.theta))
 
 
+@keeping_programs
 def complexity(
     net: Net, norm: Literal["frobenius", "nuclear", "spectral"] = "frobenius"
 ) -> Float[Array, ""]:
@@ -187,6 +194,7 @@ def complexity(
     return jnp.sum(jnp.asarray(rule.weights, values.dtype) * values)
 
 
+@keeping_programs
 def hamiltonian_path(net: Net, times: Any = None) -> tuple[np.ndarray, Float[Array, " times"]]:
     """Times and the Hamiltonian $\\mathcal H(q(t), p(t))$ at them, which the exact flow conserves.
 
@@ -216,6 +224,7 @@ def hamiltonian_path(net: Net, times: Any = None) -> tuple[np.ndarray, Float[Arr
     return points.t, along(net.field, control, energy, points, net.integrator)
 
 
+@keeping_programs
 def hamiltonian_drift(net: Net) -> Float[Array, ""]:
     """The largest relative change of the Hamiltonian along depth: zero but for the integrator.
 
@@ -252,14 +261,54 @@ def summary(model: Net) -> dict[str, Any]:
         ```
     """
     model = one_net(model, "summary")
-    has_moving = isinstance(model.control, Particles)
-
-    def measured(norm: Any) -> float | None:
-        return float(complexity(model, norm)) if _has_matrices(model) else None
-
+    control = model.control
+    rule = control.quadrature(model.integrator)
+    norms = tuple(NORMS) if _has_matrices(model) else ()
+    has_moving = isinstance(control, Particles)
+    energy = _Reduced(control.penalty) if has_moving else None
+    nodes = model.integrator.nodes(control.T, rule.points.t, False)
+    cost, found = _summarised(model, _Several(norms, energy), rule.points, nodes)
+    values = {name: np.asarray(path, np.float64) for name, path in found.items()}
+    complexities = {f"complexity_log2_{norm}": None for norm in NORMS}
+    complexities |= {
+        f"complexity_log2_{norm}": float(np.sum(rule.weights * values[norm])) for norm in norms
+    }
+    arrives = not has_moving or not control.maximiser.conserves or bool(found["finite"][-1])
     return {
         "parameters": count(model),
-        "penalty": float(penalty(model)),
-        **{f"complexity_log2_{norm}": measured(norm) for norm in NORMS},
-        "hamiltonian_drift": float(hamiltonian_drift(model)) if has_moving else None,
+        "penalty": float(cost) if arrives else math.nan,
+        **complexities,
+        "hamiltonian_drift": _drift(values["energy"]) if has_moving else None,
     }
+
+
+class _Several(eqx.Module):
+    """Several measures at one time, so that one program has all of them."""
+
+    norms: tuple[str, ...] = eqx.field(static=True)
+    energy: _Reduced | None
+
+    def __call__(self, system: AbstractSystem, point: TimePoint, y: State) -> dict[str, Array]:
+        found = {norm: _Log2Norm(norm)(system, point, y) for norm in self.norms}
+        if self.energy is not None:
+            found["energy"] = self.energy(system, point, y)
+            found["finite"] = _is_finite(system, point, y)
+        return found
+
+
+@one_off
+def _summarised(
+    net: Net, measure: _Several, points: TimePoint, nodes: Any
+) -> tuple[Array, dict[str, Array]]:
+    """The penalty of a net, and measures along its depth."""
+    cost = net.control.cost(net.field, net.integrator)
+    if not measure.norms and measure.energy is None:
+        return cost, {}
+    system = net.control.system(net.field, 0)
+    report = functools.partial(measure, system)
+    return cost, evaluate_at(system, net.control.T, net.integrator, points, nodes, report)
+
+
+def _drift(values: np.ndarray) -> float:
+    first = max(abs(float(values[0])), float(jnp.finfo(jnp.float32).tiny))  # no momenta, no drift
+    return float(np.max(np.abs(values - values[0])) / first)

@@ -9,13 +9,16 @@ from jaxtyping import Array, PRNGKeyArray, PyTree
 
 from shootax import _checks as checks
 from shootax._arrays import model_dtype, model_inputs
+from shootax._compile import applied
 from shootax._controls import AbstractControl, AbstractParticleControl, Particles
+from shootax._disk_cache import keeping_programs
 from shootax._fields import AbstractField
 from shootax._fields.base import size
 from shootax._flow import flow
 from shootax._fork import refuse_after_fork
 from shootax._integrators import RK4, AbstractIntegrator
 from shootax._lifts import AbstractLift, make_lift
+from shootax._random import split_key
 from shootax._readouts import AbstractReadout, make_readout
 
 
@@ -78,7 +81,7 @@ class Net(eqx.Module):
         refuse_after_fork()
         checks.instance(field, AbstractField, "field", "Net(UpDown(dim=2), particles=15, key=key)")
         checks.instance(integrator, AbstractIntegrator, "integrator", "integrator=RK4(steps=10)")
-        control_key, lift_key, readout_key = jax.random.split(checks.random_key(key), 3)
+        control_key, lift_key, readout_key = split_key(checks.random_key(key), 3)
         if (control is None) == (particles is None):
             raise ValueError(
                 "Give either a control or a number of particles, as in Net(field, particles=15, "
@@ -101,9 +104,9 @@ class Net(eqx.Module):
 
         **Arguments:** as in [`shootax.flow`][], with inputs `x` instead of states.
         """
-        z = self.states(x, times)
-        read = jax.vmap(self.readout)
-        return read(z) if times is None else jax.vmap(read)(z)
+        with keeping_programs:
+            z = self.states(x, times)
+            return applied(self.readout, z, axes=1 if times is None else 2)
 
     def states(self, x: PyTree[Array], times: Any = None) -> PyTree[Array]:
         """The states instead of the outputs."""
@@ -120,7 +123,7 @@ class Net(eqx.Module):
                 _check_images(x, sample[0], self.field.free_axes)
             else:
                 _check_inputs(x, sample, _reason(self.field, self.lift, sample))
-        return jax.vmap(self.lift)(x)
+        return applied(self.lift, x)
 
     def work(self, batch: int) -> int:
         """The number of scalars that move in one evaluation with so many samples."""

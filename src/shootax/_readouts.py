@@ -8,6 +8,7 @@ from jaxtyping import Array, Float, PRNGKeyArray
 
 from shootax import _checks as checks
 from shootax._fields import AbstractField
+from shootax._lifts import random_affine
 
 
 class AbstractReadout(eqx.Module):
@@ -95,11 +96,7 @@ class LinearReadout(AbstractReadout):
     def __init__(self, dim: int, out: int, *, key: PRNGKeyArray):
         """**Arguments:** the numbers of visible entries of the state and of outputs, and a JAX random
         `key`. Both parameters start uniform in $±1/\\sqrt{dim}$."""
-        bound = dim**-0.5
-        weight_key, bias_key = jax.random.split(key)
-        out = checks.positive_integer(out, "out")
-        self.weight = jax.random.uniform(weight_key, (out, dim), minval=-bound, maxval=bound)
-        self.bias = jax.random.uniform(bias_key, (out,), minval=-bound, maxval=bound)
+        self.weight, self.bias = random_affine(dim, checks.positive_integer(out, "out"), key)
 
     def __call__(self, z: Float[Array, " state"]) -> Float[Array, " out"]:
         return self.weight @ z[: self.weight.shape[1]] + self.bias

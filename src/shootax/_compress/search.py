@@ -15,6 +15,7 @@ from shootax._bake import bake
 from shootax._compress.bounds import least_error
 from shootax._compress.match import Match, fitted
 from shootax._controls import Stagewise
+from shootax._disk_cache import keeping_programs
 from shootax._ensemble import Ensemble
 from shootax._fields.base import size
 from shootax._fields.linearity import assert_linear
@@ -50,6 +51,7 @@ class Compression:
     original: int
 
 
+@keeping_programs
 def compress(
     net: Net,
     *,

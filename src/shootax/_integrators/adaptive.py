@@ -2,9 +2,8 @@
 
 import abc
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import diffrax
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -14,6 +13,9 @@ from shootax import _checks as checks
 from shootax._integrators.base import AbstractIntegrator, AtEnd, AtNodes, AtTimes, Save, View
 from shootax._integrators.gradients import AbstractGradient, Checkpointed, Direct, Reversed
 from shootax._systems import AbstractSystem, PathSystem, State, TimePoint
+
+if TYPE_CHECKING:  # imported when first used: it takes as long as half of JAX
+    import diffrax
 
 
 class AbstractAdaptive(AbstractIntegrator):
@@ -39,7 +41,7 @@ class AbstractAdaptive(AbstractIntegrator):
         checks.instance(self.gradient, known, "gradient", "gradient=Checkpointed()")
 
     @abc.abstractmethod
-    def solver(self) -> diffrax.AbstractAdaptiveSolver:
+    def solver(self) -> "diffrax.AbstractAdaptiveSolver":
         """The Diffrax solver."""
 
     def solve(
@@ -52,6 +54,8 @@ class AbstractAdaptive(AbstractIntegrator):
         view: View,
         reverse: bool = False,
     ) -> PyTree[Array]:
+        import diffrax
+
         if isinstance(save, AtNodes):
             raise ValueError("An adaptive integrator has no grid points. Ask for times instead.")
         if isinstance(save, AtEnd):
@@ -74,7 +78,9 @@ class AbstractAdaptive(AbstractIntegrator):
 
     def _solve(
         self, system: AbstractSystem, y: State, T: float, saveat: Any, reverse: bool
-    ) -> diffrax.Solution:
+    ) -> "diffrax.Solution":
+        import diffrax
+
         # Diffrax computes in the wider of the types of time and state: both are the state's.
         dtype = jnp.result_type(*jax.tree.leaves(y))
         controller: Any = diffrax.PIDController(rtol=self.rtol, atol=self.atol)
@@ -109,6 +115,8 @@ class AbstractAdaptive(AbstractIntegrator):
         self, system: AbstractSystem, y: State, T: float, save: AtTimes, view: View, reverse: bool
     ) -> PyTree[Array]:
         """Each sample at times of its own: the particles once, then every sample with its own steps."""
+        import diffrax
+
         particles, z = system.split(y)
         path: Callable[[TimePoint], PyTree]
         if particles is None:
@@ -133,7 +141,7 @@ class _Interpolated(eqx.Module):
     """θ(t) read off an interpolated solution for the particles."""
 
     system: AbstractSystem
-    solution: diffrax.Solution
+    solution: "diffrax.Solution"
 
     def __call__(self, point: TimePoint) -> PyTree[Array]:
         state = self.solution.evaluate(point.t)
@@ -161,7 +169,9 @@ class Dopri5(AbstractAdaptive):
     gradient: AbstractGradient = Checkpointed()
     max_steps: int = eqx.field(static=True, default=4096)
 
-    def solver(self) -> diffrax.AbstractAdaptiveSolver:
+    def solver(self) -> "diffrax.AbstractAdaptiveSolver":
+        import diffrax
+
         return diffrax.Dopri5()
 
 
@@ -186,7 +196,9 @@ class Tsit5(AbstractAdaptive):
     gradient: AbstractGradient = Checkpointed()
     max_steps: int = eqx.field(static=True, default=4096)
 
-    def solver(self) -> diffrax.AbstractAdaptiveSolver:
+    def solver(self) -> "diffrax.AbstractAdaptiveSolver":
+        import diffrax
+
         return diffrax.Tsit5()
 
 

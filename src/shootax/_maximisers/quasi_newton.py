@@ -5,8 +5,6 @@ from typing import Any
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-import lineax
-import optimistix
 from jaxtyping import Array, PyTree
 
 from shootax import _checks as checks
@@ -81,6 +79,9 @@ class QuasiNewton(AbstractIterative):
         return reachable(0.0, q) if self.tolerance is None else self.tolerance
 
     def _minimise(self, field, penalty, q, p, guess, limit) -> Any:
+        import lineax  # when first used: importing both takes a while
+        import optimistix
+
         tight = self._tolerance(q) / 100
         implicit = optimistix.ImplicitAdjoint(
             linear_solver=lineax.CG(rtol=tight, atol=tight, max_steps=None)

@@ -1,20 +1,14 @@
 """How small programs are best compiled for the CPU."""
 
-import functools
 from typing import Any
 
-import jax
-import jax.numpy as jnp
-
-from shootax import _checks as checks
+from shootax._compile import Options, accepted, on_cpu
 
 # Below this number of parameters a step on the CPU is ruled by the cost of starting operations.
 SMALL = 100_000
 
 # From about this number of steps of a small net on, a faster step is worth twice the compile time.
 LONG = 20_000
-
-Options = tuple[tuple[str, str | int | bool], ...]
 
 # Products each in one thread, as sharing it out takes longer than the product.
 _SHORT: Options = (("xla_cpu_multi_thread_eigen", False),)
@@ -35,29 +29,6 @@ def compiler_options(parameters: int, steps: int, arrays: Any = ()) -> Options |
     large enough for XLA's own choice. `steps` are those of the whole training, not those that are left
     of it: a training that is resumed must run the same program.
     """
-    if parameters > SMALL or not _on_cpu(arrays):
+    if parameters > SMALL or not on_cpu(arrays):
         return None
-    return _accepted(_LONG if steps * (1 + parameters / 2_000) >= LONG else _SHORT)
-
-
-def _on_cpu(arrays: Any) -> bool:
-    found = {
-        device.platform
-        for leaf in jax.tree.leaves(arrays)
-        if isinstance(leaf, jax.Array) and checks.is_concrete(leaf)
-        for device in leaf.devices()
-    }
-    chosen = jax.config.jax_default_device  # pyright: ignore[reportAttributeAccessIssue]
-    default = jax.default_backend() if chosen is None else getattr(chosen, "platform", chosen)
-    return (found or {default}) == {"cpu"} and default == "cpu"
-
-
-@functools.cache
-def _accepted(options: Options) -> Options | None:
-    """The options, if this version of JAX knows them."""
-    try:
-        probe = jax.jit(lambda x: x + 1, compiler_options=dict(options))
-        probe.lower(jax.ShapeDtypeStruct((), jnp.float32)).compile()
-    except Exception:  # whatever the complaint, programs compile without the options
-        return None
-    return options
+    return accepted(_LONG if steps * (1 + parameters / 2_000) >= LONG else _SHORT)

@@ -10,6 +10,7 @@ import numpy as np
 from jaxtyping import Array
 
 from shootax._cache import make_room
+from shootax._disk_cache import keeping_programs
 from shootax._errors import DivergedError
 from shootax._train.checkpoint import Checkpoint
 from shootax._train.compiler_options import compiler_options
@@ -27,6 +28,7 @@ CALL = 0.5
 """Seconds that one call of the compiled program should take."""
 
 
+@keeping_programs
 def train(
     nets: Sequence[Any],
     seeds: Sequence[int],

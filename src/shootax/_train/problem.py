@@ -6,16 +6,16 @@ from typing import Any, NamedTuple
 
 import equinox as eqx
 import jax
-import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, PyTree
 
 from shootax import _checks as checks
+from shootax._disk_cache import keeping_programs
 from shootax._train.epoch import Recipe, Settings
 from shootax._train.losses import Loss, loss_function
 from shootax._train.optimizer import as_optimizer
 from shootax._train.results import Callback
-from shootax._train.samples import AbstractSampler, Data, prepare, sample_count
+from shootax._train.samples import AbstractSampler, Data, as_floats, prepare, sample_count
 from shootax._train.targets import matched
 from shootax._train.update import translate
 from shootax._train.validation import as_validation
@@ -37,6 +37,7 @@ class Problem(NamedTuple):
         return self.epochs * -(-sample_count(self.data) // self.recipe.batch_size)
 
 
+@keeping_programs
 def make_problem(
     net: Any,
     x: PyTree[Array] | AbstractSampler,
@@ -80,7 +81,7 @@ def make_problem(
         epochs=epochs,
         patience=math.inf if held.patience is None else held.patience,
     )
-    settings = jax.tree.map(lambda value: jnp.asarray(value, jnp.result_type(float)), settings)
+    settings = jax.tree.map(as_floats, settings)
     return Problem(data, held_out, settings, recipe, epochs, _as_callbacks(callbacks))
 
 

@@ -154,4 +154,4 @@ def as_floats(values: Any) -> Array:
     array = np.asarray(as_numbers(values))
     if array.dtype.kind not in "fiub":
         raise ValueError(f"Data must be numbers, got an array of dtype {array.dtype}.")
-    return jnp.asarray(array, jnp.result_type(float))
+    return jax.device_put(array.astype(jnp.result_type(float)))  # without a program to compile

@@ -8,6 +8,7 @@ import jax.numpy as jnp
 import optax
 from jaxtyping import Array, Float, PyTree
 
+from shootax._disk_cache import keeping_programs
 from shootax._train.compiler_options import LONG, compiler_options
 from shootax._train.optimizer import Optimizer, as_optimizer
 from shootax._train.schedules import Constant
@@ -96,7 +97,8 @@ class TrainingStep:
         self, state: StepState, *batch: PyTree[Array]
     ) -> tuple[StepState, Float[Array, ""]]:
         """The state after a step, and the objective before it. The given state is used up."""
-        return self.compiled(state, *batch)
+        with keeping_programs:
+            return self.compiled(state, *batch)
 
     def pure(self, state: StepState, *batch: PyTree[Array]) -> tuple[StepState, Float[Array, ""]]:
         """The step, not compiled: to be mapped over seeds, or to be part of a larger program."""

@@ -4,7 +4,8 @@
 """
 
 import dataclasses
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import equinox as eqx
@@ -15,6 +16,8 @@ import optax
 from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Float, PyTree
 
+from shootax import _checks as checks
+from shootax._compile import inside_a_program, on_cpu
 from shootax._train.optax_checks import check_complete, check_transform
 from shootax._train.optimizer import Optimizer
 from shootax._train.parameter_groups import decay_of, lr_scale_of, thaw_epochs
@@ -27,7 +30,7 @@ class Frame(NamedTuple):
     """A model without its parameters, and how to make these of a vector."""
 
     static: Any
-    unravel: Callable[[Array], Any]
+    unravel: "Unravel"
 
     def model(self, vector: Array) -> Any:
         return eqx.combine(self.unravel(vector), self.static)
@@ -36,10 +39,49 @@ class Frame(NamedTuple):
 def take_apart(model: Any) -> tuple[Float[Array, " parameters"], Frame]:
     """The parameters of a model as one vector, and the rest."""
     parameters, static = eqx.partition(model, eqx.is_inexact_array)
-    vector, unravel = ravel_pytree(parameters)
-    if vector.size == 0:
+    leaves, tree = jax.tree.flatten(parameters)
+    if sum(leaf.size for leaf in leaves) == 0:
         raise ValueError(f"{type(model).__name__} has no parameters to train.")
-    return vector, Frame(static, unravel)
+    unravel = Unravel(tree, tuple((leaf.shape, np.dtype(leaf.dtype)) for leaf in leaves))
+    if not unravel.is_uniform or not _on_host(leaves):
+        return ravel_pytree(parameters)[0], Frame(static, unravel)
+    vector = np.concatenate([np.ravel(leaf) for leaf in leaves])
+    return jax.device_put(vector), Frame(static, unravel)
+
+
+@dataclasses.dataclass(frozen=True)
+class Unravel:
+    """From a vector to a tree of arrays.
+
+    Outside of a program NumPy takes the vector apart, as JAX would compile programs for it.
+    """
+
+    tree: Any  # the structure
+    kinds: tuple[tuple[tuple[int, ...], np.dtype], ...]
+
+    def __call__(self, vector: Array) -> Any:
+        host = _on_host([vector])
+        plain = np.asarray(vector) if host else vector
+        ends = np.cumsum([math.prod(shape) for shape, _ in self.kinds])
+        pieces = (plain[first:end] for first, end in zip((0, *ends[:-1]), ends, strict=True))
+        arrays = [
+            piece.reshape(shape).astype(dtype)
+            for piece, (shape, dtype) in zip(pieces, self.kinds, strict=True)
+        ]
+        return jax.tree.unflatten(self.tree, jax.device_put(arrays) if host else arrays)
+
+    @property
+    def is_uniform(self) -> bool:
+        """Whether all arrays have one dtype."""
+        return len({dtype for _, dtype in self.kinds}) == 1
+
+
+def _on_host(arrays: Sequence[Any]) -> bool:
+    """Whether NumPy can see the numbers, and they are where JAX puts new ones."""
+    if not all(map(checks.is_concrete, arrays)) or inside_a_program():
+        return False
+    usual = jax.device_put(np.zeros(())).devices()
+    return on_cpu(arrays) and all(leaf.devices() == usual for leaf in arrays)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -118,7 +160,8 @@ def translate(
         decay=_vector(model, decay_of(model, given.weight_decay)),
         ema=given.ema,
     )
-    return rule, jax.tree.map(lambda value: jnp.asarray(value, jnp.result_type(float)), numbers)
+    dtype = jnp.result_type(float)
+    return rule, jax.tree.map(lambda value: jax.device_put(np.asarray(value, dtype)), numbers)
 
 
 def begin(vector: Array, frame: Frame, rule: Rule) -> Moving:

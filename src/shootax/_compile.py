@@ -1,0 +1,93 @@
+"""How programs are compiled for the CPU: options where this version of JAX knows them."""
+
+import functools
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from shootax import _checks as checks
+from shootax._disk_cache import keeping_programs
+
+Options = tuple[tuple[str, str | int | bool], ...]
+
+# The first level of LLVM's optimisation, which keeps products and sums fused as the third does, and
+# XLA's older way to write loops: half the time to compile, and the same numbers.
+_ONE_OFF: Options = (
+    ("xla_backend_optimization_level", 1),
+    ("xla_cpu_use_fusion_emitters", False),
+)
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+def one_off(function: Function) -> Function:
+    """`equinox.filter_jit` for a program that runs a few times only, so that compiling is what costs.
+
+    It is compiled with little optimisation, and kept on disk.
+    """
+    usual = eqx.filter_jit(function)
+    quick: list[Any] = []
+
+    @functools.wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        traced = not all(map(checks.is_concrete, jax.tree.leaves((args, kwargs))))
+        # JAX takes options for outermost programs alone.
+        if traced or inside_a_program() or not on_cpu((args, kwargs)):
+            return usual(*args, **kwargs)
+        with keeping_programs:
+            if not quick:
+                options = accepted(_ONE_OFF)
+                wanted: Any = {} if options is None else {"compiler_options": dict(options)}
+                quick.append(eqx.filter_jit(function, **wanted))
+            return quick[0](*args, **kwargs)
+
+    return call  # pyright: ignore[reportReturnType]
+
+
+def applied(function: Callable[..., Any], batch: Any, axes: int = 1) -> Any:
+    """A function of one sample, for all samples along so many leading axes: as one program, where it
+    would otherwise be one for each operation."""
+    traced = not all(map(checks.is_concrete, jax.tree.leaves((function, batch))))
+    return (_mapped if traced else _mapped_program)(function, batch, axes)
+
+
+def _mapped(function: Callable[..., Any], batch: Any, axes: int) -> Any:
+    for _ in range(axes):
+        function = jax.vmap(function)
+    return function(batch)
+
+
+_mapped_program = eqx.filter_jit(_mapped)
+
+
+def inside_a_program() -> bool:
+    """Whether JAX is recording a program now, so that nothing is computed."""
+    return not checks.is_concrete(jax.device_put(np.zeros(())))
+
+
+def on_cpu(arrays: Any) -> bool:
+    """Whether a program with these arrays runs on the CPU alone."""
+    found = {
+        device.platform
+        for leaf in jax.tree.leaves(arrays)
+        if isinstance(leaf, jax.Array) and checks.is_concrete(leaf)
+        for device in leaf.devices()
+    }
+    chosen = jax.config.jax_default_device  # pyright: ignore[reportAttributeAccessIssue]
+    default = jax.default_backend() if chosen is None else getattr(chosen, "platform", chosen)
+    return (found or {default}) == {"cpu"} and default == "cpu"
+
+
+@functools.cache
+def accepted(options: Options) -> Options | None:
+    """The options, if this version of JAX knows them."""
+    try:
+        probe = jax.jit(lambda x: x, compiler_options=dict(options))
+        probe.lower(jax.ShapeDtypeStruct((), jnp.float32)).compile()
+    except Exception:  # whatever the complaint, programs compile without the options
+        return None
+    return options
