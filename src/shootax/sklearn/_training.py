@@ -14,7 +14,7 @@ import numpy as np
 from jaxtyping import Array
 
 import shootax as sx
-from shootax.extend import Loss
+from shootax.extend import Loss, keeping_programs
 from shootax.sklearn._tables import Samples, filled, power_of_two
 
 EMA = 0.98
@@ -94,6 +94,7 @@ def _validation(samples: Samples, patience: int | None) -> sx.Validation | None:
     return sx.Validation((samples.x, samples.y, samples.weight, *times), patience=patience)
 
 
+@keeping_programs
 def outputs(net: sx.Net, x: np.ndarray, times: np.ndarray | None = None) -> np.ndarray:
     """The outputs for all samples, at the end or at the times of each sample, in double precision.
 
@@ -147,6 +148,7 @@ def _measure(net: sx.Net) -> tuple[Array, Array]:
     return sx.penalty(net), sx.complexity(net)
 
 
+@keeping_programs
 def measures(net: sx.Net) -> tuple[float, float]:
     """Penalty and complexity."""
     penalty, complexity = _measure(_widened(net))
