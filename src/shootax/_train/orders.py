@@ -65,7 +65,8 @@ class Orders:
 
     def size(self) -> Size:
         """The numbers that the program is told."""
-        samples, real, batch = len(self._weight), np.sum(self._weight > 0), self._shape[1]
+        samples, batch = len(self._weight), self._shape[1]
+        real = int(np.sum(self._weight > 0))
         numbers = (samples, -(-samples // batch), -(-real // batch))
         return Size(*(np.asarray(number, jnp.result_type(int)) for number in numbers))
 
