@@ -18,3 +18,4 @@ def quick() -> None:
         programs = pathlib.Path(__file__).parents[1] / ".pytest_cache" / "programs"
         os.environ["JAX_COMPILATION_CACHE_DIR"] = str(programs)
         os.environ["JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS"] = "0.05"
+    os.environ.setdefault("SHOOTAX_CACHE", "off")  # nothing of a test goes to a home folder

@@ -4,8 +4,6 @@ import compiler
 
 compiler.quick()  # before the import of JAX
 
-os.environ.setdefault("SHOOTAX_CACHE", "off")  # whatever the setting: nothing goes to a home folder
-
 import jax
 import pytest
 from jaxtyping import install_import_hook
