@@ -9,6 +9,7 @@ import pytest
 import shootax as sx
 from cases import KEY
 from shootax._compress import least_error
+from shootax._compress.search import _problem, _Search
 
 pytestmark = pytest.mark.usefixtures("standard_promotion")
 
@@ -122,6 +123,71 @@ def test_the_search_begins_where_the_bound_allows_and_finds_the_fewest():
     assert found.reached
     assert found.net.control.ensemble.particles == 2
     assert min(point.particles for point in found.curve) == 2, "one particle cannot do it"
+
+
+@pytest.fixture
+def search():
+    """A search whose errors are given, so that nothing is fitted."""
+    field = sx.Affine(6, activation="tanh")
+    net = sx.Net(field, sx.Static(field, key=KEY), integrator=sx.RK4(2), key=KEY)
+    return _Search(net, _problem(net, None, "weights"), 1, 1, KEY)
+
+
+def given(search, errors, bounds=lambda number: 0.0):
+    tried = []
+
+    def at(number):
+        tried.append(number)
+        search.found[number] = (errors(number), search.match.draw(number, KEY))
+        return errors(number)
+
+    search.at, search.bound = at, bounds
+    return tried
+
+
+@pytest.mark.parametrize(("tolerance", "chosen"), [(0.1, 2), (0.01, 3), (0.001, 3)])
+def test_the_fewest_particles_that_suffice_are_chosen(search, tolerance, chosen):
+    for number, error in ((3, 0.005), (1, 0.5), (2, 0.05), (4, 0.006)):
+        given(search, lambda _, error=error: error)
+        search.at(number)
+    found = search.result(tolerance)
+    assert [point.particles for point in found.curve] == [1, 2, 3, 4]
+    assert found.net.control.ensemble.particles == chosen
+    assert found.reached == (tolerance > 0.004)
+    rest = sx.count(search.net) - sx.count(search.net.control)
+    assert [point.parameters - rest for point in found.curve] == [12, 24, 36, 48]
+
+
+@pytest.mark.parametrize(("first", "enough"), [(1, 3), (1, 1), (2, 2), (1, 99), (2, 3)])
+def test_numbers_grow_and_the_gap_is_halved(search, first, enough):
+    """42 weights are worth three particles of 12 numbers, so more are never tried."""
+    tried = given(search, lambda n: 0.0 if n >= enough else 1.0, lambda n: 0.0 if n >= first else 1)
+    search.automatic(0.01)
+    assert tried[0] == first
+    assert max(tried) == min(enough, 3)
+    assert set(tried) == {*range(first, min(enough, 3) + 1)}
+
+
+def test_a_larger_search_halves_the_gap(search):
+    """From 1 by half each time to 9, and back to 7, the fewest."""
+    tried = given(search, lambda n: 0.0 if n >= 7 else 1.0)
+    search._original_control = lambda: 12 * 40
+    search.automatic(0.01)
+    assert list(dict.fromkeys(tried)) == [1, 2, 3, 4, 6, 9, 7]
+
+
+def test_weights_are_read_at_the_steps_of_the_net():
+    field = sx.Affine(2, activation="tanh")
+    control = sx.Piecewise(field, 2, key=KEY)
+    made = sx.Net(field, control, integrator=sx.Tsit5(), key=KEY)
+    assert _problem(made, None, "weights").theta["A"].shape[0] == 20  # none of its own
+    moving = eqx.tree_at(lambda n: n.integrator, made, sx.Euler(4))
+    problem = _problem(moving, None, "weights")
+    assert problem.theta["A"].shape[0] == 4
+    assert not problem.still
+    same = jax.tree.map(lambda leaf: jnp.broadcast_to(leaf[:1], leaf.shape), control.theta)
+    held = eqx.tree_at(lambda n: n.control.theta, moving, same)
+    assert _problem(held, None, "weights").still
 
 
 def test_what_cannot_be_compressed_is_refused():

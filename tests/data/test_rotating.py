@@ -48,6 +48,12 @@ def test_frames_turn_by_24_degrees():
     assert len({*np.sign(np.median(turns, axis=0))}) == 1
 
 
+def test_images_turn_against_the_clock():
+    image = np.zeros((1, 5, 5))
+    image[0, 2, 4], image[0, 0, 2] = 1.0, 0.5
+    np.testing.assert_allclose(turned(image, 90)[0], np.rot90(image[0]), atol=1e-12)
+
+
 def test_level_of_the_mean_image(frame_3):
     _, test, mean = frame_3
     assert np.mean((test - mean) ** 2) == pytest.approx(0.0366, rel=0.02)

@@ -126,4 +126,11 @@ def test_sparse_groups_act_only_along_links():
     assert jnp.all(jacobian[2:3, 3:] != 0)
 
 
+@pytest.mark.parametrize("links", [[(0, -1)], [(-1, 0)], [(0, 2)], [(2, 0)]])
+def test_links_are_between_groups_that_there_are(links):
+    with pytest.raises(ValueError, match="from 0 to 1; got"):
+        sx.BlockSparse((1, 2), links)
+    assert sx.BlockSparse((1, 2)).links == ((0, 0), (1, 1))
+
+
 KEY = jax.random.key(9)

@@ -10,6 +10,7 @@ Everything is kept under `build/mutate/`, so a run can be stopped and started ag
 - `reach.py` records which test executes which line, and how long it takes.
 - `nursery.py` forks processes that have imported everything but the library.
 - `trial.py` makes one change and runs tests against it.
+- `named.toml` lists changes that no test noticed once.
 - `table.py` prints the result by package, and the survivors.
 - `equivalent.toml` lists changes that change nothing, each with its reason.
 """

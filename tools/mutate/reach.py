@@ -4,8 +4,6 @@ Recorded for each file of tests in a process of its own. A line is named by its 
 place in it, so that a record stays valid when other code changes.
 """
 
-import ast
-import bisect
 import collections
 import dataclasses
 import hashlib
@@ -19,6 +17,7 @@ from typing import Any
 
 from .edits import Edit
 from .nursery import FOLDER, ROOT, child
+from .outline import outline, owner
 from .sample import SOURCE, package
 
 FORMAT = 1
@@ -40,34 +39,6 @@ class Test:
     @property
     def function(self) -> str:
         return self.name.partition("[")[0]
-
-
-def outline(source: bytes) -> list[tuple[int, int, str, str]]:
-    """First and last line of every function, its name, and a digest of its text."""
-    lines, found = source.splitlines(), []
-
-    def walk(node: ast.AST, names: tuple[str, ...]):
-        for inner in ast.iter_child_nodes(node):
-            if isinstance(inner, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-                path = (*names, inner.name)
-                first, last = inner.lineno, inner.end_lineno or inner.lineno
-                text = hashlib.sha256(b"\n".join(lines[first - 1 : last])).hexdigest()[:8]
-                found.append((first, last, ".".join(path), text))
-                walk(inner, path)
-            else:
-                walk(inner, names)
-
-    walk(ast.parse(source), ())
-    return sorted(found)
-
-
-def owner(functions: list[tuple[int, int, str, str]], line: int) -> tuple[int, str, str]:
-    """The innermost function of a line: first line, name, digest."""
-    at = bisect.bisect_right(functions, (line, sys.maxsize, "", ""))
-    for first, last, name, digest in reversed(functions[:at]):
-        if last >= line:
-            return first, name, digest
-    return 1, "", ""
 
 
 class Recorder:
@@ -108,6 +79,8 @@ def _record(file: str, marks: str) -> dict:
         listed, name = outline(source.read_bytes()), source.relative_to(SOURCE).as_posix()
         for line, tests in data.contexts_by_lineno(path).items():
             first, function, digest = owner(listed, line)
+            if not digest:  # executed by whichever test imports the module
+                continue
             key = functions.setdefault(f"{name}::{function}@{digest}", len(functions))
             for test in tests:
                 reached[test][key] |= 1 << (line - first)
@@ -163,30 +136,25 @@ class Reach:
                 self.tests.setdefault(test.file, []).append(test)
                 for key, bits in lines.items():
                     function = found["functions"][int(key)]
+                    if function.endswith("@"):
+                        continue
                     self.functions[function].append((test, int(bits, 16)))
-        self.by_name = collections.defaultdict(list)
-        for function in self.functions:
-            self.by_name[function.partition("@")[0]].append(function)
 
     def choose(self, edit: Edit, budget: float) -> list[Test]:
-        """The tests for a change: those that execute its line first, quick and different ones first."""
+        """The tests for a change: those that execute its line first, then those of its function."""
         first, name, digest = owner(outline((SOURCE / edit.file).read_bytes()), edit.line)
-        path = f"{edit.file}::{name}"
-        line = 1 << (edit.line - first)
+        path, line = f"{edit.file}::{name}", 1 << (edit.line - first)
         exact = [t for t, bits in self.functions.get(f"{path}@{digest}", ()) if bits & line]
-        inside = [t for f in self.by_name.get(path, ()) for t, _ in self.functions[f]]
-        module = [
-            t
-            for f in self.functions
-            if f.startswith(f"{edit.file}::")
-            for t, _ in self.functions[f]
-        ]
-        beside = [t for file in {t.file for t in exact or inside} for t in self.tests[file]]
-        part = package(edit.file).strip("_")
-        own = [t for file, tests in self.tests.items() if part in file for t in tests]
+        groups = [exact if edit.function == name else [], self._reaching(path + "@")]
+        groups.append([t for file in {t.file for t in groups[1]} for t in self.tests[file]])
+        if not groups[1] or edit.function != name:  # what runs at import: whatever uses it
+            groups = [self._reaching(path + "."), self._reaching(f"{edit.file}::")]
+        own = package(edit.file).strip("_")
+        groups.append([t for file, tests in self.tests.items() if own in file for t in tests])
+        near = (pathlib.PurePath(edit.file).stem.strip("_"), own)
         chosen: dict[Test, None] = {}
-        for group in (exact, inside, beside) if exact or inside else (module, own):
-            chosen.update(dict.fromkeys(_by_turns(group, part)))
+        for group in groups:
+            chosen.update(dict.fromkeys(_by_turns(group, near)))
         spent, out = 0.0, []
         for test in chosen:
             if spent + test.seconds <= budget or not out:
@@ -194,12 +162,16 @@ class Reach:
                 out.append(test)
         return out
 
+    def _reaching(self, start: str) -> list[Test]:
+        return [t for f in self.functions if f.startswith(start) for t, _ in self.functions[f]]
 
-def _by_turns(tests: list[Test], part: str) -> list[Test]:
-    """A case of every test function before a second case of any."""
+
+def _by_turns(tests: list[Test], near: tuple[str, ...]) -> list[Test]:
+    """A case of every test function before a second case of any, in files of a similar name first."""
     counts = collections.Counter()
     ranked = []
-    for test in sorted(tests, key=lambda test: test.seconds):
-        ranked.append((counts[test.function], part not in test.file, test.seconds, test.name, test))
+    for test in sorted(set(tests), key=lambda test: (test.seconds, test.name)):
+        far = sum(word not in test.file for word in near)
+        ranked.append((counts[test.function], far, test.seconds, test.name, test))
         counts[test.function] += 1
     return [test for *_, test in sorted(ranked, key=lambda entry: entry[:4])]

@@ -4,8 +4,10 @@ import collections
 import hashlib
 import itertools
 import pathlib
+import tomllib
 
 from .edits import Edit, edits
+from .outline import outline, owner
 
 SOURCE = pathlib.Path(__file__).parents[2] / "src"
 LEAST = 8  # of every package
@@ -61,3 +63,21 @@ def _by_turns(found: list[Edit]):
                     break
             else:
                 del kinds[kind]
+
+
+def named() -> list[Edit]:
+    """The changes of `named.toml`."""
+    listed = tomllib.loads(pathlib.Path(__file__).with_name("named.toml").read_text("utf-8"))
+    return [_named(**entry) for entry in listed["change"]]
+
+
+def _named(what: str, file: str, old: str, new: str) -> Edit:
+    source = (SOURCE / "shootax" / file).read_bytes()
+    if source.count(old.encode()) != 1:
+        raise ValueError(f"{file} must have the words of the change {what!r} once: {old}")
+    start = source.index(old.encode())
+    line = source.count(b"\n", 0, start) + 1
+    end, name = start + len(old.encode()), hashlib.sha256(what.encode()).hexdigest()[:12]
+    # The place of the first line, as a change may begin with a sign of a longer one.
+    function = owner(outline(source), line)[1]
+    return Edit(f"shootax/{file}", line, function, what, start, end, old, new, name)

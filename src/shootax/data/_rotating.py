@@ -87,7 +87,8 @@ def deformed(
 
 
 def turned(images: np.ndarray, degrees: float) -> np.ndarray:
-    """Images `(n, height, width)` turned about their middle by cubic splines, and cut to their size."""
+    """Images `(n, height, width)` turned about their middle, against the clock, by cubic splines, and
+    cut to their size."""
     from scipy import ndimage
 
     return ndimage.rotate(images, degrees, axes=(2, 1), reshape=False, order=3)
