@@ -197,7 +197,7 @@ def test_every_damage_is_noticed(small, count):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"checkpoint": "1"}, "its format is 1, this version of shootax resumes from format 3"),
+        ({"checkpoint": "1"}, "its format is 1, this version of shootax resumes from format 4"),
         ({"checkpoint": None}, "file of another kind"),
         ({"program": "other"}, "file of another kind"),
         ({"mark": "none"}, "of another training"),
@@ -272,7 +272,7 @@ def mark(net=None, **options):
     options = {**OPTIONS, **shared, "loss": "mse", "callbacks": (), "seed": 0, **options}
     problem = make_problem(net, X, X**2, **options)
     vector, frame = take_apart(net)
-    return fingerprint(problem, frame, start(vector, frame, problem.recipe, KEY), [0])
+    return fingerprint(problem, frame, start(vector, frame, problem.recipe), [0])
 
 
 def test_losses_are_known_by_what_they_compute():

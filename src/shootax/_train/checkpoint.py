@@ -19,7 +19,7 @@ from shootax._files import check_place
 from shootax._storage import container
 from shootax._train.fingerprint import is_number, plain_leaves
 
-FORMAT = 3
+FORMAT = 4
 
 
 @dataclasses.dataclass

@@ -17,7 +17,7 @@ from shootax._train.compiler_options import compiler_options
 from shootax._train.epoch import Progress, start
 from shootax._train.fingerprint import fingerprint, is_number
 from shootax._train.ledger import Ledger
-from shootax._train.loop import MOST, program
+from shootax._train.loop import program
 from shootax._train.problem import Problem
 from shootax._train.progress import Show, progress_bar
 from shootax._train.results import EpochReport, FitResult
@@ -48,7 +48,7 @@ def train(
     make_room()
     apart = [take_apart(net) for net in nets]
     frame, alone = apart[0][1], len(nets) == 1
-    state = _first_state([vector for vector, _ in apart], seeds, frame, problem)
+    state = _first_state([vector for vector, _ in apart], frame, problem)
     ledger, mark = Ledger.empty(len(nets)), ""
     if checkpoint is not None:
         mark = fingerprint(problem, frame, state, seeds)
@@ -56,9 +56,12 @@ def train(
         if found is not None:
             ledger = Ledger.restored(*found[1:], nets=len(nets), path=checkpoint.path)
             state = found[0]
+    orders = problem.orders(seeds)
+    orders.skip(ledger.epochs)
     size = apart[0][0].size
     run = program(not alone, compiler_options(size, problem.steps * len(nets), state))
     inputs = (frame, problem.data, problem.validation, problem.settings, problem.recipe)
+    batches = int(problem.settings.size.filled)
     began, length = time.perf_counter() - ledger.seconds, 1
 
     def save() -> None:
@@ -69,15 +72,23 @@ def train(
     with progress_bar("Training", problem.epochs, progress) as show:
         while ledger.epochs < problem.epochs and _running(state):
             called = time.perf_counter()
-            number = 1 if problem.callbacks else min(length, problem.epochs - ledger.epochs)
-            state, reports = run(jnp.asarray(number), state, *inputs)
+            number = (
+                1 if problem.callbacks else min(length, problem.epochs - ledger.epochs, orders.most)
+            )
+            order = orders.draw(number)
+            if alone:
+                order = jax.tree.map(lambda leaf: leaf[0], order)
+            given = jax.device_put((np.asarray(number, jnp.result_type(int)), order))
+            state, reports = run(given[0], state, given[1], *inputs)
             reports = jax.device_get(reports)
             if alone:
                 reports = jax.tree.map(lambda leaf: leaf[None], reports)
-            reached = ledger.add(reports, number)
+            reached = ledger.add(reports, number, batches)
             taken = time.perf_counter() - called
             # Calls long enough not to matter, short enough to show how it goes. The first compiles.
-            length = int(np.clip(number * CALL / taken, 1, MOST)) if number > 1 else 2 * length
+            length = (
+                int(np.clip(number * CALL / taken, 1, orders.most)) if number > 1 else 2 * length
+            )
             try:
                 seconds = time.perf_counter() - began
                 state = _call_back(problem, state, frame, ledger, reached, seconds, first)
@@ -98,13 +109,8 @@ def train(
     return outcomes
 
 
-def _first_state(
-    vectors: Sequence[Array], seeds: Sequence[int], frame: Frame, problem: Problem
-) -> Progress:
-    states = [
-        start(vector, frame, problem.recipe, jax.random.key(seed))
-        for vector, seed in zip(vectors, seeds, strict=True)
-    ]
+def _first_state(vectors: Sequence[Array], frame: Frame, problem: Problem) -> Progress:
+    states = [start(vector, frame, problem.recipe) for vector in vectors]
     alone = len(states) == 1
     state = states[0] if alone else jax.tree.map(lambda *leaves: jnp.stack(leaves), *states)
     return jax.tree.map(_strong, state)
@@ -112,7 +118,8 @@ def _first_state(
 
 def _strong(leaf: Array) -> Array:
     """Without a weak type, as after an epoch: else the program would be compiled twice."""
-    return jax.lax.convert_element_type(leaf, leaf.dtype) if is_number(leaf) else leaf
+    weak = is_number(leaf) and leaf.weak_type  # pyright: ignore[reportAttributeAccessIssue]
+    return jax.lax.convert_element_type(leaf, leaf.dtype) if weak else leaf
 
 
 def _running(state: Progress) -> bool:

@@ -5,10 +5,12 @@ from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float, PRNGKeyArray, PyTree
+import numpy as np
+from jaxtyping import Array, Float, PyTree
 
 from shootax._measures import penalty
 from shootax._train.losses import Loss
+from shootax._train.orders import Order, Size
 from shootax._train.samples import AbstractSampler, Data, drawn
 from shootax._train.stopping import RUNNING, Best, observe, unknown
 from shootax._train.update import Frame, Moving, Numbers, Rule, advance, begin, step_sizes
@@ -23,7 +25,6 @@ class Recipe:
     batch_size: int
     shared_times: tuple[float, ...] | None
     keeps_best: bool
-    gaps: bool  # whether there are samples of weight zero, which are left out
 
 
 class Settings(NamedTuple):
@@ -34,6 +35,7 @@ class Settings(NamedTuple):
     penalty_strength: Any
     epochs: Any
     patience: Any
+    size: Size
 
 
 class Progress(NamedTuple):
@@ -41,7 +43,6 @@ class Progress(NamedTuple):
 
     moving: Moving
     schedule: PyTree
-    key: PRNGKeyArray
     epoch: Array
     status: Array
     best: Best | None
@@ -53,7 +54,7 @@ class Progress(NamedTuple):
 
 
 class Report(NamedTuple):
-    """The numbers of an epoch; the first three have an entry for each batch.
+    """The numbers of an epoch; the first three have an entry for each batch, and zeros after the last.
 
     `ran` says whether the epoch took place, `status` how it left the training.
     """
@@ -67,51 +68,42 @@ class Report(NamedTuple):
     status: Array
 
 
-def start(vector: Array, frame: Frame, recipe: Recipe, key: PRNGKeyArray) -> Progress:
+def start(vector: Array, frame: Frame, recipe: Recipe) -> Progress:
     """Training before its first epoch."""
+    zero = jax.device_put(np.zeros((), jnp.result_type(int)))
     return Progress(
         begin(vector, frame, recipe.rule),
         recipe.rule.schedule.init(),
-        key,
-        jnp.zeros((), int),
-        jnp.full((), RUNNING, int),
+        zero,
+        zero,  # which is RUNNING
         unknown(vector) if recipe.keeps_best else None,
     )
 
 
 def run_epoch(
     progress: Progress,
+    order: Order,
     frame: Frame,
     data: Data | AbstractSampler,
     validation: Data | None,
     settings: Settings,
     recipe: Recipe,
 ) -> tuple[Progress, Report]:
-    """All batches of an epoch, in a fresh random order, and the validation loss after them.
-
-    Samples of weight zero come last, and batches of such samples alone are passed over.
-    """
-    key, order_key = jax.random.split(progress.key)
+    """All batches of an epoch in the given order, and the validation loss after them."""
     if isinstance(data, AbstractSampler):
-        data = drawn(data, jax.random.fold_in(order_key, 1))
-    samples = data.sample_weight.shape[0]
-    batches = -(-samples // recipe.batch_size)
-    order = jax.random.permutation(order_key, samples)
-    filled = jnp.ones(batches, bool)
-    if recipe.gaps:
-        order, real_samples = _real_first(order, data.sample_weight)
-        filled = jnp.arange(batches) * recipe.batch_size < real_samples
-    # The last batch is filled up with samples of weight zero.
-    missing = batches * recipe.batch_size - samples
-    chosen = jnp.concatenate([order, order[:missing]]).reshape(batches, recipe.batch_size)
-    used = (jnp.arange(chosen.size) < samples).reshape(chosen.shape)
+        assert order.key is not None
+        key = jax.random.wrap_key_data(order.key, impl="threefry2x32")
+        data = drawn(data, jax.random.fold_in(key, 1))
     rule, numbers = recipe.rule, settings.numbers
+    samples, batches, filled = settings.size
     sizes = step_sizes(progress.epoch, numbers, rule, progress.moving.parameters.dtype)
+    places = jnp.arange(recipe.batch_size)
 
-    def step(moving: Moving, xs: tuple) -> tuple[Moving, tuple]:
-        number, index, real = xs
-        batch = jax.tree.map(lambda leaf: leaf[index], data)
+    def step(number: Array, carry: tuple[Moving, Batches]) -> tuple[Moving, Batches]:
+        moving, reports = carry
+        batch = jax.tree.map(lambda leaf: leaf[order.chosen[number]], data)
         weight = batch.sample_weight
+        real = number * recipe.batch_size + places < samples
         batch = batch._replace(sample_weight=weight * real.astype(weight.dtype))
 
         def objective(vector: Array) -> tuple[Array, tuple[Array, Array]]:
@@ -120,27 +112,24 @@ def run_epoch(
             return weighed(misfit, cost, settings), (misfit, cost)
 
         passed = (progress.epoch * batches + number).astype(numbers.learning_rate.dtype)
-        done = passed / (settings.epochs * batches).astype(passed.dtype)
+        done = passed / (settings.epochs * batches.astype(settings.epochs.dtype)).astype(
+            passed.dtype
+        )
         rate = numbers.learning_rate * rule.schedule.factor(progress.schedule, done)
-        moving, (total, parts) = advance(
+        moving, (total, (misfit, cost)) = advance(
             moving, objective, frame, rule, numbers, learning_rate=rate, sizes=sizes, passed=passed
         )
-        return moving, (total, *parts, rate)
-
-    def step_if_filled(moving: Moving, xs: tuple) -> tuple[Moving, tuple]:
-        nothing = jax.tree.map(
-            lambda leaf: jnp.zeros(leaf.shape, leaf.dtype), jax.eval_shape(step, moving, xs[1:])[1]
+        new = Batches(total, misfit, cost, rate)
+        return moving, jax.tree.map(
+            lambda known, value: known.at[number].set(value.astype(known.dtype)), reports, new
         )
-        return jax.lax.cond(xs[0], step, lambda moving, _: (moving, nothing), moving, xs[1:])
 
-    xs = (jnp.arange(batches), chosen, used)
-    if recipe.gaps:
-        moving, reports = jax.lax.scan(step_if_filled, progress.moving, (filled, *xs))
-        reports = [_over(filled, report) for report in reports]
-    else:
-        moving, reports = jax.lax.scan(step, progress.moving, xs)
-    totals, misfits, costs, rates = reports
-    held_out, seen = jnp.full((), jnp.nan), jnp.mean(totals)
+    zeros = jnp.zeros(order.chosen.shape[0])
+    nothing = Batches(zeros, zeros, zeros, zeros)
+    moving, reports = jax.lax.fori_loop(0, filled, step, (progress.moving, nothing))
+    # Batches that are not filled count as zero.
+    held_out = jnp.full((), jnp.nan)
+    seen = jnp.sum(reports.objective) / filled.astype(reports.objective.dtype)
     if validation is not None:
         model = frame.model(moving.model)
         held_out = data_loss(model, validation, recipe)
@@ -149,13 +138,22 @@ def run_epoch(
     after = Progress(
         moving=moving,
         schedule=rule.schedule.observe(progress.schedule, seen),
-        key=key,
         epoch=progress.epoch + 1,
         status=progress.status,
         best=None if progress.best is None else observe(progress.best, moving.model, watched),
     )
-    ran = progress.status == RUNNING
-    return after, Report(totals, misfits, costs, held_out, rates[-1], ran, progress.status)
+    ran, last = progress.status == RUNNING, reports.learning_rate[filled - 1]
+    parts = (reports.objective, reports.data, reports.penalty)
+    return after, Report(*parts, held_out, last, ran, progress.status)
+
+
+class Batches(NamedTuple):
+    """The numbers of each batch of an epoch."""
+
+    objective: Array
+    data: Array
+    penalty: Array
+    learning_rate: Array
 
 
 def weighed(misfit: Array, cost: Array, settings: Settings) -> Array:
@@ -169,17 +167,3 @@ def data_loss(model: Any, data: Data, recipe: Recipe) -> Float[Array, ""]:
     predictions = model(data.x) if times is None else model(data.x, times)
     losses = jax.vmap(recipe.loss)(predictions, data.y)
     return jnp.sum(losses * data.sample_weight) / jnp.maximum(jnp.sum(data.sample_weight), 1e-12)
-
-
-def _real_first(order: Array, weight: Array) -> tuple[Array, Array]:
-    """The same order, but samples of weight zero after all others, and the number of the others."""
-    real = weight[order] > 0
-    number = jnp.sum(real)
-    place = jnp.where(real, jnp.cumsum(real) - 1, number + jnp.cumsum(~real) - 1)
-    return jnp.zeros_like(order).at[place].set(order), number
-
-
-def _over(filled: Array, values: Array) -> Array:
-    """Batches that were passed over report the mean of the others."""
-    mean = jnp.sum(values, where=filled) / jnp.sum(filled).astype(values.dtype)
-    return jnp.where(filled, values, mean)

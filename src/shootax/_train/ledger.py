@@ -30,12 +30,13 @@ class Ledger:
     def empty(cls, nets: int) -> "Ledger":
         return cls([{name: [] for name in COLUMNS} for _ in range(nets)], {})
 
-    def add(self, reports: Report, number: int) -> list[int]:
-        """Takes in the reports of so many epochs, and returns the nets that came through the last."""
+    def add(self, reports: Report, number: int, batches: int) -> list[int]:
+        """Takes in the reports of so many epochs, each of so many batches, and returns the nets that
+        came through the last."""
         reached = []
         for i, history in enumerate(self.histories):
             for k in range(number):
-                report = _pick(reports, (i, k))
+                report = _of_batches(_pick(reports, (i, k)), batches)
                 if not report.ran:
                     break
                 if report.status == DIVERGED:
@@ -113,6 +114,12 @@ def why(epoch: int, report: Report) -> str:
         f"Training diverged in epoch {epoch}, batch {batch + 1} of {len(report.objective)}: "
         f"{' and '.join(named)}{rate}. {advice}"
     )
+
+
+def _of_batches(report: Report, batches: int) -> Report:
+    """Without the entries after the last batch."""
+    each = {name: getattr(report, name)[:batches] for name in ("objective", "data", "penalty")}
+    return report._replace(**each)
 
 
 def _pick(tree: PyTree, index: tuple[int, int]) -> Any:

@@ -10,33 +10,32 @@ import jax.numpy as jnp
 from jaxtyping import Array
 
 from shootax._train.epoch import Progress, Recipe, Report, Settings, run_epoch
-from shootax._train.samples import sample_count
+from shootax._train.orders import Order
 from shootax._train.stopping import DIVERGED, RUNNING, next_status
 from shootax._train.update import Frame
-
-MOST = 50
-"""The largest number of epochs in one call."""
 
 
 def run_epochs(
     number: Array,
     progress: Progress,
+    orders: Order,
     frame: Frame,
     data: Any,
     validation: Any,
     settings: Settings,
     recipe: Recipe,
 ) -> tuple[Progress, Report]:
-    """`number` epochs, at most `MOST`, and their reports along a leading axis.
+    """`number` epochs, at most as many as there are orders, and their reports along a leading axis.
 
     A net that diverges keeps the state from before that epoch, and one that does not run stays as it
-    is. The number is not part of the program, so that calls of any length continue each other, bit
+    is. Neither number is part of the program, so that calls of any length continue each other, bit
     for bit.
     """
 
     def body(i: Array, carry: tuple[Progress, Report]) -> tuple[Progress, Report]:
         progress, reports = carry
-        new, report = run_epoch(progress, frame, data, validation, settings, recipe)
+        order = jax.tree.map(lambda leaf: leaf[i], orders)
+        new, report = run_epoch(progress, order, frame, data, validation, settings, recipe)
         status = jnp.where(report.ran, next_status(new, report, settings.patience), progress.status)
         moves = report.ran & (status != DIVERGED)
         kept = jax.tree.map(lambda a, b: jnp.where(moves, a, b), new, progress)
@@ -46,10 +45,10 @@ def run_epochs(
         )
         return kept._replace(status=status), written
 
-    each = jnp.zeros((MOST, -(-sample_count(data) // recipe.batch_size)))
-    one = jnp.zeros(MOST)
-    status = jnp.full(MOST, RUNNING, int)
-    empty = Report(each, each, each, one, one, jnp.zeros(MOST, bool), status)
+    most, batches, _ = orders.chosen.shape
+    each, one = jnp.zeros((most, batches)), jnp.zeros(most)
+    status = jnp.full(most, RUNNING, int)
+    empty = Report(each, each, each, one, one, jnp.zeros(most, bool), status)
     return jax.lax.fori_loop(0, number, body, (progress, empty))
 
 
@@ -57,6 +56,6 @@ def run_epochs(
 def program(mapped: bool, options: tuple | None) -> Callable[..., tuple[Progress, Report]]:
     """The compiled `run_epochs`, mapped over nets or not, with these options for the compiler."""
     wanted: Any = {} if options is None else {"compiler_options": dict(options)}
-    axes = (None, eqx.if_array(0), None, None, None, None, None)
+    axes = (None, eqx.if_array(0), eqx.if_array(0), None, None, None, None, None)
     run = eqx.filter_vmap(run_epochs, in_axes=axes) if mapped else run_epochs
     return eqx.filter_jit(run, **wanted)

@@ -2,6 +2,7 @@
 
 import math
 import operator
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import equinox as eqx
@@ -14,6 +15,7 @@ from shootax._disk_cache import keeping_programs
 from shootax._train.epoch import Recipe, Settings
 from shootax._train.losses import Loss, loss_function
 from shootax._train.optimizer import as_optimizer
+from shootax._train.orders import Orders, few_batch_sizes, room_for_training, room_for_validation
 from shootax._train.results import Callback
 from shootax._train.samples import AbstractSampler, Data, as_floats, prepare, sample_count
 from shootax._train.targets import matched
@@ -30,11 +32,19 @@ class Problem(NamedTuple):
     recipe: Recipe
     epochs: int
     callbacks: tuple[Callback, ...]
+    weight: np.ndarray  # of the samples without those that fill the arrays up
 
     @property
     def steps(self) -> int:
         """The number of steps of the whole training."""
-        return self.epochs * -(-sample_count(self.data) // self.recipe.batch_size)
+        return self.epochs * int(self.settings.size.filled)
+
+    def orders(self, seeds: Sequence[int]) -> Orders:
+        """The orders of the samples for nets with these seeds."""
+        room = sample_count(self.data)
+        batch = self.recipe.batch_size
+        fresh = isinstance(self.data, AbstractSampler)
+        return Orders(seeds, self.weight, batch, -(-room // batch), fresh)
 
 
 @keeping_programs
@@ -66,23 +76,31 @@ def make_problem(
     data = matched(net, data, measure, shared)
     if held_out is not None:
         held_out = matched(net, held_out, measure, shared, "validation ")
+        held_out = room_for_validation(held_out)
     recipe = Recipe(
         loss=measure,
         rule=rule,
-        batch_size=min(batch_size, sample_count(data)),
+        batch_size=few_batch_sizes(batch_size, sample_count(data)),
         shared_times=shared,
         keeps_best=held.keep_best or held.patience is not None,
-        gaps=isinstance(data, Data) and bool(np.any(np.asarray(data.sample_weight) == 0)),
     )
+    weight = (
+        np.asarray(data.sample_weight) if isinstance(data, Data) else np.ones(sample_count(data))
+    )
+    if isinstance(data, Data):
+        data = room_for_training(data)
     settings = Settings(
         numbers=numbers,
         data_strength=checks.non_negative_number(data_strength, "data_strength"),
         penalty_strength=checks.non_negative_number(penalty_strength, "penalty_strength"),
         epochs=epochs,
         patience=math.inf if held.patience is None else held.patience,
+        size=None,  # pyright: ignore[reportArgumentType]
     )
     settings = jax.tree.map(as_floats, settings)
-    return Problem(data, held_out, settings, recipe, epochs, _as_callbacks(callbacks))
+    problem = Problem(data, held_out, settings, recipe, epochs, _as_callbacks(callbacks), weight)
+    size = jax.device_put(problem.orders([0]).size())
+    return problem._replace(settings=settings._replace(size=size))
 
 
 def as_seed(seed: Any, name: str = "seed") -> int:

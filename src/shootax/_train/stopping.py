@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, PyTree
 
 RUNNING, STOPPED, DIVERGED = 0, 1, 2
@@ -24,8 +25,9 @@ class Best(NamedTuple):
 def unknown(parameters: PyTree) -> Best:
     """Before the first epoch, anything will be better."""
     # With a dtype of its own, as it has later: a program is compiled for each kind of infinity.
-    infinity = jnp.full((), jnp.inf, jnp.result_type(float))
-    return Best(parameters, infinity, jnp.zeros((), int))
+    infinity = np.asarray(np.inf, jnp.result_type(float))
+    zero = np.zeros((), jnp.result_type(int))
+    return Best(parameters, *jax.device_put((infinity, zero)))
 
 
 def observe(best: Best, parameters: PyTree, loss: Array) -> Best:

@@ -166,8 +166,14 @@ def translate(
 
 def begin(vector: Array, frame: Frame, rule: Rule) -> Moving:
     """The state before the first step."""
+    average = vector if rule.averaged else None
+    if rule.transform is ADAM and _on_host([vector]):
+        # All zeros, which needs no program.
+        shapes = jax.eval_shape(ADAM.init, vector)
+        zeros = jax.tree.map(lambda leaf: np.zeros(leaf.shape, leaf.dtype), shapes)
+        return Moving(vector, jax.device_put(zeros), average)
     seen = frame.unravel(vector) if rule.sees_arrays else vector
-    return Moving(vector, rule.transform.init(seen), vector if rule.averaged else None)
+    return Moving(vector, rule.transform.init(seen), average)
 
 
 def step_sizes(epoch: Array, numbers: Numbers, rule: Rule, dtype: Any) -> Array:
