@@ -2,6 +2,7 @@
 
 python -m benchmarks --json bench.json --parts race,memory
 python -m benchmarks --markdown bench.json
+python -m benchmarks --threads 1 --parts forms --costs costs.json
 """
 
 import argparse
@@ -21,6 +22,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     )
     add = parser.add_argument
     add("--json", type=pathlib.Path, help="file for the results, rewritten after each record")
+    add("--costs", type=pathlib.Path, help="file for the cost model, fitted to the part `forms`")
     add("--cases", help="cases, separated by commas; all by default")
     add("--parts", help="parts, separated by commas; all by default")
     add("--threads", default="both", help="1, all, or both: one thread, then all cores")
@@ -35,7 +37,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
         if given.markdown is not None:
             show_markdown(given.markdown)
         else:
-            run(planned(given.cases, given.parts, given.threads, given.quick), given.json)
+            run(
+                planned(given.cases, given.parts, given.threads, given.quick),
+                given.json,
+                given.costs,
+            )
     except (ValueError, RuntimeError, OSError) as error:
         sys.exit(f"benchmarks: {error}")
 

@@ -3,12 +3,15 @@
 from collections.abc import Iterator
 from typing import Any
 
+import jax
+
 from benchmarks.speed import ours
 from benchmarks.speed.cases import Case, start
 from benchmarks.speed.settings import Settings, record
 from benchmarks.speed.timing import race
 from shootax import UpDown
-from shootax._systems.choice import cheaper
+from shootax._compile import default_platform
+from shootax._systems import cheaper
 
 #        dim, inflation, particles, batch
 FITTED = (
@@ -61,10 +64,20 @@ OTHERS = (
 
 SHAPES = (*FITTED, *OTHERS)
 
+LARGE = tuple(
+    (dim, inflation, particles, batch)
+    for dim, inflation in ((8, 16), (32, 16), (64, 64), (256, 16))
+    for particles in (16, 128, 1024)
+    for batch in (256, 4096)
+)
+"""Shapes for an accelerator, where the smaller ones measure the start of operations alone."""
+
 
 def records(settings: Settings) -> Iterator[dict[str, Any]]:
     """For each shape the chosen form against the other. A ratio below 1 is a wrong choice."""
-    for shape in SHAPES[::6] if settings.quick else SHAPES:
+    platform = default_platform()
+    shapes = SHAPES if platform == "cpu" else LARGE
+    for shape in shapes[::6] if settings.quick else shapes:
         dim, inflation, particles, batch = shape
         name = f"d={dim}, α={inflation}, K={particles}, batch {batch}"
         yield {"progress": name}
@@ -83,6 +96,9 @@ def records(settings: Settings) -> Iterator[dict[str, Any]]:
             other,
             ratio=times[other].median / times[chosen].median,
             chosen=chosen,
+            shape=shape,
+            platform=platform,
+            device=jax.devices()[0].device_kind,
             fitted=shape in FITTED,
             right=times[chosen].median <= times[other].median,
             threads=settings.threads,

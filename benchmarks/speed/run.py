@@ -11,6 +11,7 @@ from rich.table import Table
 
 from benchmarks.speed import threads
 from benchmarks.speed.cases import CASES
+from benchmarks.speed.costs import write_costs
 from benchmarks.speed.render import markdown
 from benchmarks.speed.settings import PARTS, Settings, names
 from shootax import _checks as checks
@@ -18,12 +19,13 @@ from shootax._files import check_output, write_json
 from shootax.sweeps import available_cores
 
 
-def run(runs: list[Settings], out: pathlib.Path | None) -> None:
+def run(runs: list[Settings], out: pathlib.Path | None, costs: pathlib.Path | None = None) -> None:
     """Makes the runs one after the other, prints tables, and rewrites the file after each record."""
     console = Console()
-    if out is not None:
-        out.parent.mkdir(parents=True, exist_ok=True)
-        check_output(out)
+    for path in (out, costs):
+        if path is not None:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            check_output(path)
     results: list[dict[str, Any]] = []
     for settings in runs:
         named = "one thread" if settings.threads == 1 else f"{settings.threads} threads"
@@ -43,8 +45,11 @@ def run(runs: list[Settings], out: pathlib.Path | None) -> None:
                         write_json(out, results)
         for table in _tables(mine):
             console.print(table)
-    if out is not None:
-        console.print(f"Written: {out}", highlight=False, markup=False)
+    if costs is not None:
+        write_costs(results, costs)
+    for path in (out, costs):
+        if path is not None:
+            console.print(f"Written: {path}", highlight=False, markup=False)
 
 
 def planned(

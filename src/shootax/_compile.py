@@ -77,9 +77,15 @@ def on_cpu(arrays: Any) -> bool:
         if isinstance(leaf, jax.Array) and checks.is_concrete(leaf)
         for device in leaf.devices()
     }
-    chosen = jax.config.jax_default_device  # pyright: ignore[reportAttributeAccessIssue]
-    default = jax.default_backend() if chosen is None else getattr(chosen, "platform", chosen)
+    default = default_platform()
     return (found or {default}) == {"cpu"} and default == "cpu"
+
+
+def default_platform() -> str:
+    """`cpu`, `gpu` or `tpu`: where JAX runs a program whose arrays do not say otherwise."""
+    chosen: Any = jax.config.jax_default_device  # pyright: ignore[reportAttributeAccessIssue]
+    name = jax.default_backend() if chosen is None else getattr(chosen, "platform", chosen)
+    return "gpu" if name in ("cuda", "rocm") else str(name)
 
 
 @functools.cache

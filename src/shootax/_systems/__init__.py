@@ -8,6 +8,7 @@ from shootax._systems.base import TimePoint as TimePoint
 from shootax._systems.choice import cheaper as cheaper
 from shootax._systems.choice import operations as operations
 from shootax._systems.choice import shooting_system as shooting_system
+from shootax._systems.costs import form_costs as form_costs
 from shootax._systems.dense import DenseSystem as DenseSystem
 from shootax._systems.kernel import KernelSystem as KernelSystem
 from shootax._systems.linear import LinearSystem as LinearSystem

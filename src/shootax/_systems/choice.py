@@ -11,6 +11,7 @@ from shootax._maximisers import AbstractIterative, AbstractMaximiser, ClosedForm
 from shootax._penalties import Penalty, Quadratic
 from shootax._systems.automatic import AutomaticSystem
 from shootax._systems.base import AbstractSystem, ParticleState
+from shootax._systems.costs import form_costs
 from shootax._systems.dense import DenseSystem
 from shootax._systems.inferred import InferredSystem, block_penalty, vectors
 from shootax._systems.kernel import KernelSystem
@@ -35,22 +36,18 @@ def operations(field: AbstractBlockField, particles: int, batch: int) -> dict[st
     return {"dense": dense, "kernel": gram + velocity + force}
 
 
-# In operations of a product, fitted to times of training steps (`python -m benchmarks --parts forms`):
-# the kernel form runs more and smaller steps than the dense one, and goes over its Gram matrices
-# element by element.
-KERNEL_OVERHEAD = 5_000
-GRAM_ELEMENT = 40
-
-
-def cheaper(field: AbstractBlockField, particles: int, batch: int) -> Literal["dense", "kernel"]:
-    """The form that is expected to take less time.
+def cheaper(
+    field: AbstractBlockField, particles: int, batch: int, platform: str | None = None
+) -> Literal["dense", "kernel"]:
+    """The form that is expected to take less time on a platform, by default the one in use.
 
     Its count is that of [`operations`][shootax.systems.operations], with what the kernel form needs
-    beside its products.
+    beside its products; see `costs.py`.
     """
-    costs = operations(field, particles, batch)
-    gram = GRAM_ELEMENT * particles * (batch + 2 * particles)
-    return "dense" if costs["dense"] <= costs["kernel"] + gram + KERNEL_OVERHEAD else "kernel"
+    counts, costs = operations(field, particles, batch), form_costs(platform)
+    gram = costs.gram_element * particles * (batch + 2 * particles)
+    beside = gram + costs.kernel_overhead
+    return "dense" if counts["dense"] <= counts["kernel"] + beside else "kernel"
 
 
 def shooting_system(
