@@ -2,6 +2,7 @@
 
 import importlib.util
 import pathlib
+import subprocess
 import sys
 
 import jax
@@ -56,3 +57,17 @@ def test_a_layer_under_the_barron_penalty_fits_a_function():
     """The function has variance 0.04."""
     with jax.enable_x64(False):
         assert load("barron").run() < 0.01
+
+
+@pytest.mark.slow
+def test_search_is_run_and_goes_on(tmp_path):
+    """As a script, whose function the processes run from its file."""
+    command = [sys.executable, str(EXAMPLES / "search.py"), "--out", str(tmp_path / "out")]
+    command += ["--epochs", "2", "--trials"]
+    for trials in ("2", "3"):
+        done = subprocess.run([*command, trials], capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        assert "best: {'trial':" in done.stdout
+    runs = sx.sweeps.read_results(tmp_path / "out")
+    assert [run["status"] for run in runs] == ["ok"] * 3
+    assert len(list((tmp_path / "out" / "models").glob("*/net.safetensors"))) == 3

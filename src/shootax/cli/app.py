@@ -79,6 +79,18 @@ def reproduce(
     jobs: Annotated[
         int | None, typer.Option(help="Processes at a time; by default one for each core.", min=1)
     ] = None,
+    engine: Annotated[
+        str, typer.Option(help="`local`: processes on this machine; `ray`: a Ray cluster.")
+    ] = "local",
+    address: Annotated[
+        str | None, typer.Option(help="Of the Ray cluster; by default the one of this machine.")
+    ] = None,
+    gpus: Annotated[
+        float | None, typer.Option(help="GPUs for each group of seeds, on Ray.", min=0)
+    ] = None,
+    retries: Annotated[
+        int | None, typer.Option(help="Starts after a node has died, on Ray.", min=0)
+    ] = None,
     list_: Annotated[bool, typer.Option("--list", help="Say what there is, and how long.")] = False,
 ) -> None:
     """Repeat an experiment of the paper: results, a table, the figures."""
@@ -93,6 +105,10 @@ def reproduce(
         recipe,
         out,
         jobs,
+        engine=engine,
+        address=address,
+        gpus=gpus,
+        retries=retries,
         seeds=seeds,
         models=models,
         inflation=inflation,

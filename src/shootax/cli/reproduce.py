@@ -12,7 +12,7 @@ from rich.table import Table
 from shootax import _checks as checks
 from shootax.cli.text import say
 from shootax.paper import EXPERIMENTS, PRESETS, draw_figures, make_settings, planned, reproduce
-from shootax.sweeps import available_cores, duration
+from shootax.sweeps import AbstractEngine, LocalEngine, RayEngine, available_cores, duration
 
 
 def run(
@@ -22,6 +22,10 @@ def run(
     out: pathlib.Path | None,
     jobs: int | None,
     *,
+    engine: str,
+    address: str | None,
+    gpus: float | None,
+    retries: int | None,
     seeds: int | None,
     models: str | None,
     inflation: str | None,
@@ -44,12 +48,11 @@ def run(
     if out is None:
         end = "" if recipe == "paper" else f"-{recipe}"
         out = pathlib.Path("reproduce") / f"{name}-{preset}{end}"
+    chosen = _engine(engine, jobs, address, gpus, retries)
     console = Console()
     runs = sum(len(group.seeds) for group in planned(experiment, settings))
     say(f"{name}, {preset}: {runs} runs in {out}", console)
-    results = reproduce(
-        experiment, settings, out, jobs=jobs or len(available_cores()), console=console
-    )
+    results = reproduce(experiment, settings, out, engine=chosen, console=console)
     console.print(summary_table(results))
     spent = sum(result.get("processor_seconds") or 0 for result in results)
     console.print(f"Training took {duration(spent)} of processor time.", highlight=False)
@@ -64,6 +67,20 @@ def run(
             f"{len(failed)} of {len(results)} runs failed; the first reason is: "
             f"{failed[0]['reason']} Give the same command again to repeat only these."
         )
+
+
+def _engine(
+    name: str, jobs: int | None, address: str | None, gpus: float | None, retries: int | None
+) -> AbstractEngine:
+    if checks.one_of(name, ("local", "ray"), "--engine") == "ray":
+        if jobs is not None:
+            raise ValueError(
+                "--jobs is for --engine local; Ray runs as many as the cluster has room for."
+            )
+        return RayEngine(address, gpus=gpus or 0, retries=3 if retries is None else retries)
+    if (address, gpus, retries) != (None, None, None):
+        raise ValueError("--address, --gpus and --retries are for --engine ray.")
+    return LocalEngine(jobs or len(available_cores()))
 
 
 def show_list() -> None:

@@ -3,14 +3,14 @@
 import math
 import os
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Literal
 
 from shootax import DivergedError, save
 from shootax.extend import Checkpoint
 from shootax.paper._catalogue import EXPERIMENTS
 from shootax.paper._experiment import AbstractExperiment
 from shootax.paper._plan import Configuration, Settings
-from shootax.sweeps import Context, Group, Sweep, resume, seeds_name, split_seeds
+from shootax.sweeps import AbstractEngine, Context, Group, Sweep, resume, seeds_name, split_seeds
 
 
 def planned(experiment: AbstractExperiment, settings: Settings) -> list[Group]:
@@ -31,7 +31,8 @@ def reproduce(
     settings: Settings,
     out: str | os.PathLike,
     *,
-    jobs: int = 1,
+    jobs: int | None = None,
+    engine: AbstractEngine | Literal["local", "ray"] = "local",
     checkpoint_seconds: float = 30.0,
     console: Any = None,
 ) -> list[dict[str, Any]]:
@@ -41,7 +42,7 @@ def reproduce(
 
     - `experiment`: one of [`shootax.paper.EXPERIMENTS`][].
     - `settings`: those of [`shootax.paper.make_settings`][].
-    - `out`, `jobs`, `checkpoint_seconds`, `console`: see [`shootax.sweeps.run_sweep`][].
+    - `out`, `jobs`, `engine`, `checkpoint_seconds`, `console`: see [`shootax.sweeps.run_sweep`][].
     """
     sweep = Sweep(
         "shootax.paper._reproduce:train_group",
@@ -51,7 +52,14 @@ def reproduce(
         together=True,
         shared=settings.as_json(),
     )
-    return resume(sweep, out, jobs=jobs, checkpoint_seconds=checkpoint_seconds, console=console)
+    return resume(
+        sweep,
+        out,
+        jobs=jobs,
+        engine=engine,
+        checkpoint_seconds=checkpoint_seconds,
+        console=console,
+    )
 
 
 def train_group(config: dict[str, Any], seeds: list[int], ctx: Context) -> list[dict[str, Any]]:

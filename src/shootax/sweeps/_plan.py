@@ -74,7 +74,7 @@ def grid_sweep(
     The arguments are those of `run_sweep`.
     """
     configs = _configs(grid)
-    chosen = _seeds(seeds)
+    chosen = chosen_seeds(seeds)
     size = 1 if together is None else checks.positive_integer(together, "together")
     parts = split_seeds(chosen, size)
     name = reference(function)
@@ -93,7 +93,7 @@ def grid_sweep(
             f"The values of a sweep must be finite numbers, strings, lists and such: {error}."
         ) from error
     groups = [
-        Group(_name(config, part), _title(config), config, part)
+        Group(_name(config, part), title(config), config, part)
         for config in settings["configurations"]
         for part in parts
     ]
@@ -140,7 +140,8 @@ def _configs(grid: Any) -> list[Config]:
     return configs
 
 
-def _seeds(seeds: int | Iterable[int]) -> tuple[int, ...]:
+def chosen_seeds(seeds: int | Iterable[int]) -> tuple[int, ...]:
+    """So many seeds from 0 on, or those given."""
     if isinstance(seeds, int):
         return tuple(range(checks.positive_integer(seeds, "seeds")))
     chosen = tuple(int(seed) for seed in seeds)
@@ -159,5 +160,6 @@ def _name(config: Config, seeds: tuple[int, ...]) -> str:
     return f"{safe}-{seeds_name(seeds)}"
 
 
-def _title(config: Config) -> str:
+def title(config: Config) -> str:
+    """A configuration for people."""
     return ", ".join(f"{key}={value}" for key, value in config.items()) or "run"

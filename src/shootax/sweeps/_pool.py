@@ -1,13 +1,15 @@
-"""Worker processes, and the groups that they are given."""
+"""Worker processes on this machine, and the groups that they are given."""
 
-import dataclasses
+import contextlib
 import os
 import queue
 import sys
 import threading
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
+from shootax import _checks as checks
+from shootax.sweeps._engine import AbstractEngine, AbstractPool, Event, task
 from shootax.sweeps._environment import thread_environment
 from shootax.sweeps._plan import Group, Sweep
 from shootax.sweeps._protocol import Worker
@@ -16,59 +18,85 @@ from shootax.sweeps._store import Store
 COMMAND = (sys.executable, "-m", "shootax.sweeps._serving")
 
 
-class Event(NamedTuple):
-    """What happens to a group: `begin`, `progress`, `runs`, `died` or `gone`."""
+class LocalEngine(AbstractEngine):
+    """Processes on this machine, each with one thread on the CPU.
 
-    kind: str
-    group: Group
-    value: Any
-
-
-def run_groups(
-    sweep: Sweep, groups: Sequence[Group], store: Store, jobs: int, checkpoint_seconds: float
-) -> Iterator[Event]:
-    """Runs all groups, so many at a time, and reports what happens as it does.
-
-    A worker that dies takes its group with it and is replaced; the others go on.
+    JAX chooses the device as always; several processes can share a GPU.
     """
-    waiting: queue.SimpleQueue[Group] = queue.SimpleQueue()
-    for group in groups:
-        waiting.put(group)
-    events: queue.SimpleQueue[Event | BaseException | None] = queue.SimpleQueue()
-    count = min(jobs, len(groups))
-    workers = [Worker(COMMAND, thread_environment(os.environ, 1, jobs=count)) for _ in range(count)]
 
-    def serve(worker: Worker) -> None:
+    def __init__(self, jobs: int = 1):
+        """**Arguments:**
+
+        - `jobs`: the number of processes.
+        """
+        self.jobs = checks.positive_integer(jobs, "jobs")
+
+    @contextlib.contextmanager
+    def started(self) -> Iterator["LocalPool"]:
+        pool = LocalPool(self.jobs)
         try:
-            while True:
-                try:
-                    group = waiting.get_nowait()
-                except queue.Empty:
-                    return
-                events.put(Event("begin", group, None))
-                worker.send(_task(sweep, group, store, checkpoint_seconds))
-                events.put(_last(worker, group, events))
-        except BaseException as error:  # a mistake of this module must not hang the sweep
-            events.put(error)
+            yield pool
         finally:
-            worker.close()
-            events.put(None)
+            pool.close()
 
-    for worker in workers:
-        threading.Thread(target=serve, args=(worker,), daemon=True).start()
-    going = len(workers)
-    try:
-        while going:
-            event = events.get()
-            if isinstance(event, BaseException):
-                raise event
-            if event is None:
-                going -= 1
-            else:
-                yield event
-    finally:
-        for worker in workers:
+
+class LocalPool(AbstractPool):
+    """So many processes, each started when it is first needed."""
+
+    def __init__(self, jobs: int):
+        environment = thread_environment(os.environ, 1, jobs=jobs)
+        self._workers = [Worker(COMMAND, environment) for _ in range(jobs)]
+
+    def close(self) -> None:
+        """Ends the processes, whatever they do."""
+        for worker in self._workers:
             worker.close()
+
+    def run(
+        self, sweep: Sweep, groups: Sequence[Group], store: Store, checkpoint_seconds: float
+    ) -> Iterator[Event]:
+        """Runs all groups, and reports what happens as it does.
+
+        A worker that dies takes its group with it and is replaced; the others go on.
+        """
+        waiting: queue.SimpleQueue[Group] = queue.SimpleQueue()
+        for group in groups:
+            waiting.put(group)
+        events: queue.SimpleQueue[Event | BaseException | None] = queue.SimpleQueue()
+        folder = str(store.folder.resolve())
+
+        def serve(worker: Worker) -> None:
+            try:
+                while True:
+                    try:
+                        group = waiting.get_nowait()
+                    except queue.Empty:
+                        return
+                    events.put(Event("begin", group, None))
+                    worker.send({**task(sweep, group, checkpoint_seconds), "folder": folder})
+                    events.put(_last(worker, group, events))
+            except BaseException as error:  # a mistake of this module must not hang the sweep
+                events.put(error)
+            finally:
+                events.put(None)
+
+        going = min(len(self._workers), len(groups))
+        for worker in self._workers[:going]:
+            threading.Thread(target=serve, args=(worker,), daemon=True).start()
+        finished = False
+        try:
+            while going:
+                event = events.get()
+                if isinstance(event, BaseException):
+                    raise event
+                if event is None:
+                    going -= 1
+                else:
+                    yield event
+            finished = True
+        finally:
+            if not finished:  # an interruption ends what is running
+                self.close()
 
 
 def _last(worker: Worker, group: Group, events: Any) -> Event:
@@ -82,17 +110,3 @@ def _last(worker: Worker, group: Group, events: Any) -> Event:
             return Event("died", group, f"The process of this run ended with {message['ended']}.")
         events.put(Event("progress", group, message))
     return Event("died", group, "The sweep was interrupted.")
-
-
-def _task(sweep: Sweep, group: Group, store: Store, checkpoint_seconds: float) -> dict[str, Any]:
-    return {
-        "function": sweep.function,
-        "path": sys.path,  # what the parent can import, its workers can
-        "group": dataclasses.asdict(group),
-        "folder": str(store.folder.resolve()),
-        "options": {
-            "together": sweep.together,
-            "shared": sweep.shared,
-            "checkpoint_seconds": checkpoint_seconds,
-        },
-    }

@@ -6,9 +6,13 @@ from typing import Any
 
 from shootax import _checks as checks
 from shootax.sweeps._display import Display, display
+from shootax.sweeps._engine import AbstractEngine, AbstractPool, Engine
 from shootax.sweeps._plan import Group, Sweep, grid_sweep
-from shootax.sweeps._pool import run_groups
+from shootax.sweeps._pool import LocalEngine
+from shootax.sweeps._ray import RayEngine
 from shootax.sweeps._store import Run, Store, failed
+
+ENGINES = ("local", "ray")
 
 
 def run_sweep(
@@ -19,7 +23,8 @@ def run_sweep(
     seeds: int | Iterable[int] = 1,
     together: int | None = None,
     shared: Mapping[str, Any] | None = None,
-    jobs: int = 1,
+    jobs: int | None = None,
+    engine: Engine = "local",
     checkpoint_seconds: float = 30.0,
     console: Any = None,
 ) -> list[Run]:
@@ -42,8 +47,10 @@ def run_sweep(
     - `together`: if given, the function is called as `function(config, seeds, ctx)` for up to so many
         seeds at once and returns a list of results; see [`shootax.fit_many`][].
     - `shared`: values for all runs, as `ctx.shared`.
-    - `jobs`: the number of processes, each with one thread on the CPU. JAX chooses the device as
-        always; several processes can share a GPU.
+    - `jobs`: the number of processes of the local engine, 1 by default.
+    - `engine`: where the runs take place: `"local"`, processes on this machine; `"ray"`, a Ray cluster;
+        or a [`shootax.sweeps.LocalEngine`][] or [`shootax.sweeps.RayEngine`][] with settings. The folder
+        and the results are the same.
     - `checkpoint_seconds`: passed on as `ctx.checkpoint_seconds`.
     - `console`: a `rich.console.Console` to show progress on; standard error by default.
 
@@ -52,14 +59,22 @@ def run_sweep(
     infinity become `None`. The same list is in `results.json`.
     """
     sweep = grid_sweep(function, grid, seeds=seeds, together=together, shared=shared)
-    return resume(sweep, out, jobs=jobs, checkpoint_seconds=checkpoint_seconds, console=console)
+    return resume(
+        sweep,
+        out,
+        jobs=jobs,
+        engine=engine,
+        checkpoint_seconds=checkpoint_seconds,
+        console=console,
+    )
 
 
 def resume(
     sweep: Sweep,
     out: str | os.PathLike,
     *,
-    jobs: int = 1,
+    jobs: int | None = None,
+    engine: Engine = "local",
     checkpoint_seconds: float = 30.0,
     console: Any = None,
 ) -> list[Run]:
@@ -67,26 +82,51 @@ def resume(
 
     The arguments are those of `run_sweep`.
     """
-    jobs = checks.positive_integer(jobs, "jobs")
-    store, groups = Store(out), sweep.groups
+    chosen, store = as_engine(engine, jobs), Store(out)
     store.open(sweep.settings)
-    with store.lock():
-        done = store.finished(groups)
-        left = [group for group in groups if group.name not in done]
-        runs = sum(len(group.seeds) for group in left)
-        with display(sweep.title, runs, console) as shown:
-            for path in store.damaged(groups):
-                shown.say(f"{path} is damaged; its runs are repeated.")
-            if done:
-                finished = sum(len(each) for each in done.values())
-                shown.say(f"{finished} runs are finished, {runs} are left.")
-            try:
-                _run_all(sweep, left, store, shown, jobs, checkpoint_seconds)
-                return store.collect(groups)
-            except OSError as error:
-                if store.exists():
-                    raise
-                raise _removed(store) from error
+    with store.lock(), chosen.started() as pool:
+        return run_rest(sweep, store, pool, checkpoint_seconds, console)
+
+
+def as_engine(engine: Engine | str, jobs: int | None) -> AbstractEngine:
+    """The engine that `engine` and `jobs` ask for."""
+    if isinstance(engine, str):
+        if checks.one_of(engine, ENGINES, "engine") == "local":
+            return LocalEngine(1 if jobs is None else jobs)
+        engine = RayEngine()
+    elif not isinstance(engine, AbstractEngine):
+        raise ValueError(
+            f"engine must be 'local', 'ray', a LocalEngine or a RayEngine; got {engine!r:.100}."
+        )
+    if jobs is not None:
+        raise ValueError(
+            f"jobs={jobs} is the number of processes of engine='local'. A LocalEngine has its own, "
+            "and a RayEngine runs as many groups at a time as the cluster has room for. Leave jobs out."
+        )
+    return engine
+
+
+def run_rest(
+    sweep: Sweep, store: Store, pool: AbstractPool, checkpoint_seconds: float, console: Any
+) -> list[Run]:
+    """Runs what is not finished in a store that is open and locked, and returns all results."""
+    groups = sweep.groups
+    done = store.finished(groups)
+    left = [group for group in groups if group.name not in done]
+    runs = sum(len(group.seeds) for group in left)
+    with display(sweep.title, runs, console) as shown:
+        for path in store.damaged(groups):
+            shown.say(f"{path} is damaged; its runs are repeated.")
+        if done:
+            finished = sum(len(each) for each in done.values())
+            shown.say(f"{finished} runs are finished, {runs} are left.")
+        try:
+            _run_all(sweep, left, store, shown, pool, checkpoint_seconds)
+            return store.collect(groups)
+        except OSError as error:
+            if store.exists():
+                raise
+            raise _removed(store) from error
 
 
 def _run_all(
@@ -94,12 +134,12 @@ def _run_all(
     left: Sequence[Group],
     store: Store,
     shown: Display,
-    jobs: int,
+    pool: AbstractPool,
     checkpoint_seconds: float,
 ) -> None:
     if not left:
         return
-    for kind, group, value in run_groups(sweep, left, store, jobs, checkpoint_seconds):
+    for kind, group, value in pool.run(sweep, left, store, checkpoint_seconds):
         if kind == "begin":
             shown.begin(group)
         elif kind == "progress":

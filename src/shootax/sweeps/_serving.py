@@ -4,6 +4,7 @@ It calls the function for one group after the other and stores what comes of it.
 """
 
 import contextlib
+import functools
 import sys
 import time
 import traceback
@@ -88,29 +89,34 @@ def _run(group: Group, seed: int, result: Mapping[str, Any]) -> Run:
     return {**requested, "status": "ok", "reason": None, **entries}
 
 
+def perform(task: Mapping[str, Any], store: Store, say: Say) -> list[Run] | None:
+    """The runs of a task, stored, whether they went well or not; `None` if the folder is gone."""
+    group = Group(**{**task["group"], "seeds": tuple(task["group"]["seeds"])})
+    try:
+        return run_group(_function(task["function"]), group, store, say, **task["options"])
+    except Exception as error:
+        if not store.exists():
+            return None
+        traceback.print_exc()
+        runs = failed(group, f"{type(error).__name__}: {error}")
+        store.write_group(group, runs)
+        return runs
+
+
+@functools.cache
+def _function(name: str) -> Callable[..., Any]:
+    with contextlib.suppress(OSError):  # without a cache, programs are compiled anew
+        shootax.use_compilation_cache()
+    return resolve(name)
+
+
 def main() -> None:
     """Serves one task after the other until the parent ends."""
     channel = Channel()
-    functions: dict[str, Callable[..., Any]] = {}
     for task in channel.tasks():
-        store = Store(task["folder"])
-        group = Group(**{**task["group"], "seeds": tuple(task["group"]["seeds"])})
-        try:
-            sys.path[:] = task["path"]
-            name = task["function"]
-            if name not in functions:
-                with contextlib.suppress(OSError):  # without a cache, programs are compiled anew
-                    shootax.use_compilation_cache()
-                functions[name] = resolve(name)
-            runs = run_group(functions[name], group, store, channel.say, **task["options"])
-        except Exception as error:
-            if not store.exists():  # the parent has one message for that
-                channel.say({"gone": True})
-                continue
-            traceback.print_exc()
-            runs = failed(group, f"{type(error).__name__}: {error}")
-            store.write_group(group, runs)
-        channel.say({"runs": runs})
+        sys.path[:] = task["path"]
+        runs = perform(task, Store(task["folder"]), channel.say)
+        channel.say({"gone": True} if runs is None else {"runs": runs})
 
 
 if __name__ == "__main__":

@@ -218,9 +218,15 @@ def _difference(old: Any, new: dict[str, Any]) -> str:
     )
 
 
-def _versions() -> dict[str, str]:
-    found = {"python": platform.python_version(), "machine": platform.platform()}
+def package_versions() -> dict[str, str]:
+    """The versions of what results depend on, as installed here."""
+    found = {}
     for name in PACKAGES:
         with contextlib.suppress(metadata.PackageNotFoundError):
             found[name] = metadata.version(name)
     return {**found, "shootax": shootax.__version__}
+
+
+def _versions() -> dict[str, str]:
+    here = {"python": platform.python_version(), "machine": platform.platform()}
+    return {**here, **package_versions()}

@@ -1,0 +1,148 @@
+"""The far side of a Ray engine: a group of runs in a process of the cluster, and the board on which
+running groups leave what the driver and their successors need."""
+
+import contextlib
+import hashlib
+import os
+import pathlib
+import sys
+import tempfile
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from shootax.sweeps._parcel import Parcel, pack, signature, unpack
+from shootax.sweeps._plan import Group
+from shootax.sweeps._serving import perform
+from shootax.sweeps._store import Store, failed, package_versions
+
+LOOK_SECONDS = 1.0
+OWN = ("runs", "checkpoints", "sweep.json", "results.json", ".lock")
+"""What the store writes itself; everything else in the folder is the function's."""
+
+_scripts: dict[str, str] = {}
+
+
+class Board:
+    """An actor with the latest messages and checkpoints of the groups that are running."""
+
+    def __init__(self):
+        self._messages: list[tuple[str, dict[str, Any]]] = []
+        self._checkpoints: dict[str, Parcel] = {}
+        self._changed: set[str] = set()
+
+    def say(self, name: str, message: dict[str, Any]) -> None:
+        self._messages.append((name, message))
+
+    def keep(self, name: str, checkpoint: Parcel, news: bool = True) -> None:
+        self._checkpoints[name] = checkpoint
+        if news:
+            self._changed.add(name)
+
+    def latest(self, name: str) -> Parcel | None:
+        return self._checkpoints.get(name)
+
+    def forget(self, name: str) -> None:
+        self._checkpoints.pop(name, None)
+        self._changed.discard(name)
+
+    def news(self) -> tuple[list[tuple[str, dict[str, Any]]], dict[str, Parcel]]:
+        """What has changed since this was last asked."""
+        messages, self._messages = self._messages, []
+        changed, self._changed = self._changed, set()
+        return messages, {name: self._checkpoints[name] for name in changed}
+
+
+def serve(task: Mapping[str, Any], board: Any) -> dict[str, Any]:
+    """Runs a group in a folder of its own, and returns the runs with all files that it wrote."""
+    group = Group(**{**task["group"], "seeds": tuple(task["group"]["seeds"])})
+    board.say.remote(group.name, {"text": "started"})
+    wrong = _other_versions(task["versions"])
+    if wrong:
+        return {"runs": failed(group, wrong), "files": {}, "checkpoint": None}
+    sys.path.extend(p for p in task["path"] if p not in sys.path and os.path.isdir(p))
+    with tempfile.TemporaryDirectory(prefix="shootax-") as folder:
+        store = Store(folder)
+        store.open({})
+        place = store.checkpoint(group)
+        unpack(_quietly(lambda: _get(board.latest.remote(group.name))) or {}, place)
+        with _sent(place, lambda parcel: _get(board.keep.remote(group.name, parcel))):
+            runs = perform(
+                {**task, "function": _here(task["function"], task["script"])},
+                store,
+                lambda message: board.say.remote(group.name, message),
+            )
+        if runs is None:
+            runs = failed(group, f"The folder {folder} of this run was removed on its machine.")
+        left = pack(place) if place.exists() else None
+        return {"runs": runs, "files": pack(store.folder, OWN), "checkpoint": left}
+
+
+def _get(reference: Any) -> Any:
+    import ray
+
+    return ray.get(reference)
+
+
+def _quietly(call: Callable[[], Any]) -> Any:
+    """What a call returns, or `None`: a run does not end because the board cannot be reached."""
+    from ray.exceptions import RayError
+
+    with contextlib.suppress(RayError):
+        return call()
+    return None
+
+
+@contextlib.contextmanager
+def _sent(place: pathlib.Path, send: Callable[[Parcel], Any]) -> Iterator[None]:
+    """Sends a checkpoint whenever it has changed, so that another machine can go on from it."""
+    over = threading.Event()
+
+    def watch() -> None:
+        sent = before = signature(place) if place.exists() else ()
+        while not over.wait(LOOK_SECONDS):
+            now = signature(place) if place.exists() else ()
+            # Two equal looks: it is not being written at this moment.
+            if now and now == before and now != sent:
+                with contextlib.suppress(OSError):  # replaced or removed while it was read
+                    parcel = pack(place)
+                    if signature(place) == now:
+                        _quietly(lambda parcel=parcel: send(parcel))
+                        sent = now
+            before = now
+
+    thread = threading.Thread(target=watch, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()
+
+
+def _here(reference: str, script: str | None) -> str:
+    """The reference on this machine: a script is run from its own place if it is the same there, and
+    else from a copy."""
+    if script is None:
+        return reference
+    place, _, name = reference.rpartition(":")
+    with contextlib.suppress(OSError, ValueError):
+        if pathlib.Path(place).read_text(encoding="utf-8") == script:
+            return reference
+    digest = hashlib.sha256(script.encode()).hexdigest()
+    if digest not in _scripts:
+        copy = pathlib.Path(tempfile.mkdtemp(prefix="shootax-script-")) / pathlib.Path(place).name
+        copy.write_text(script, encoding="utf-8")
+        _scripts[digest] = str(copy)
+    return f"{_scripts[digest]}:{name}"
+
+
+def _other_versions(wanted: Mapping[str, str]) -> str:
+    here = package_versions()
+    other = [f"{k} {here.get(k)} (there {v})" for k, v in wanted.items() if here.get(k) != v]
+    if not other:
+        return ""
+    return (
+        f"A node of the cluster has other versions than the machine that started the sweep: "
+        f"{', '.join(other)}. Install the same versions on all nodes, so that all runs are comparable."
+    )
