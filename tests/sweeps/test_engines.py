@@ -1,6 +1,7 @@
 """Engines: what is said before anything runs, and a sweep on a real Ray cluster whose node dies."""
 
 import builtins
+import contextlib
 import json
 import os
 import pathlib
@@ -30,8 +31,8 @@ def train(config, seed, ctx):
     x = jnp.linspace(-1, 1, 12)[:, None]
     net = sx.Net(sx.UpDown(dim=1, inflation=2), particles=2, integrator=sx.RK4(2),
                  key=jax.random.key(seed))
-    fit = sx.fit(net, x, config["scale"] * x**2, epochs=3, seed=seed, checkpoint=ctx.checkpoint,
-                 progress=False)
+    fit = sx.fit(net, x, config["scale"] * x**2, epochs=3, seed=seed, progress=False,
+                 checkpoint=sx.extend.Checkpoint(ctx.checkpoint, ctx.checkpoint_seconds))
     ctx.progress(3, 3, "trained")
     time.sleep(ctx.shared["again"] if found else ctx.shared["first"])
     sx.save(ctx.folder / "net.safetensors", fit.net)
@@ -125,11 +126,12 @@ def test_change_of_a_checkpoint_is_seen(tmp_path):
 def test_board_keeps_the_latest_checkpoint():
     board = Board()
     board.keep("g", {"": b"old"}, news=False)
-    assert board.news() == ([], {})
+    assert board.news()[1:] == ([], {})
     board.keep("g", {"": b"new"})
     board.say("g", {"text": "x"})
-    assert board.news() == ([("g", {"text": "x"})], {"g": {"": b"new"}})
-    assert board.news() == ([], {})
+    assert board.news()[1:] == ([("g", {"text": "x"})], {"g": {"": b"new"}})
+    assert board.news()[1:] == ([], {})
+    assert board.news()[0] == board.news()[0] != Board().news()[0]
     assert board.latest("g") == {"": b"new"}
     board.forget("g")
     assert board.latest("g") is None
@@ -176,6 +178,7 @@ def head():
     made = Cluster(
         initialize_head=True, head_node_args={"num_cpus": 0, "include_dashboard": False, **common}
     )
+    ray.init(made.address)  # while there is no other node, so that this process belongs to the head
     made.new_node = lambda: made.add_node(num_cpus=1, **common)
     yield made
     ray.shutdown()
@@ -187,7 +190,8 @@ def cluster(head):
     """The head, to which a test adds nodes. They leave with it."""
     yield head
     for node in list(head.worker_nodes):
-        head.remove_node(node, allow_graceful=False)
+        with contextlib.suppress(AssertionError):
+            head.remove_node(node, allow_graceful=False)
 
 
 GRID = {"scale": [0.25 * number for number in range(1, 13)]}
@@ -210,14 +214,15 @@ def files(out):
 
 
 def lose(cluster, node, ready, killed):
-    """Kills a node without notice as soon as `ready()` says so, and adds another one."""
+    """Kills a node without notice as soon as `ready()` says so. Another one is there by then."""
 
     def kill():
         while not (state := ready()):
             time.sleep(0.2)
-        killed.append(state)
-        cluster.remove_node(node, allow_graceful=False)
         cluster.new_node()
+        killed.append(ready() or state)
+        with contextlib.suppress(AssertionError):  # a process that is dead and not waited for yet
+            cluster.remove_node(node, allow_graceful=False)
 
     thread = threading.Thread(target=kill, daemon=True)
     thread.start()
@@ -271,7 +276,12 @@ def test_checkpoint_of_a_node_that_died_is_on_the_next_one(cluster, study, tmp_p
     # It is killed while the first call waits, when its checkpoint has arrived here.
     killer = lose(cluster, dying, lambda: list((out / "checkpoints").glob("scale*")), states)
     shared = {"seen": str(tmp_path), "first": 100.0, "again": 0.0}
-    runs = run_sweep(study, {"scale": [1.0]}, out, engine=RayEngine(cluster.address), shared=shared)
+    runs = run_sweep(
+        *(study, {"scale": [1.0]}, out),
+        engine=RayEngine(cluster.address),
+        shared=shared,
+        checkpoint_seconds=0.0,
+    )
     killer.join(60)
     assert [run["status"] for run in runs] == ["ok"], runs[0]["reason"]
     calls = (tmp_path / "scale-1.0-s0.calls").read_text().splitlines()

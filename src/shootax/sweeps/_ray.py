@@ -15,6 +15,7 @@ from shootax.sweeps._ray_worker import Board, serve
 from shootax.sweeps._store import Store, package_versions
 
 WAIT_SECONDS = 0.5
+NEWS_SECONDS = 10.0
 # Settings of JAX go along, so that a run computes the same; what names a place or a device does not.
 PLACES = ("PLATFORM", "DIR", "PATH", "COORDINATOR", "PROCESS", "VISIBLE", "CLUSTER")
 
@@ -48,9 +49,9 @@ class RayEngine(AbstractEngine):
     ):
         """**Arguments:**
 
-        - `address`: of the cluster: `"host:port"`, `"ray://host:port"`, or `"auto"` for the one of this
-            machine. By default the connection that `ray.init` has made in this process, else
-            `"auto"`.
+        - `address`: of the cluster: `"host:port"`, `"ray://host:port"`, or `"auto"`, the default, for the
+            one of this machine. A connection that `ray.init` has made in this process is used as it
+            is.
         - `cpus`: cores for each group; the process of a group has as many threads, at least one.
         - `gpus`: GPUs for each group. With 0.25, four groups share one.
         - `resources`: other resources for each group, as `{"TPU": 4}`.
@@ -107,7 +108,7 @@ class RayPool(AbstractPool):
     ) -> Iterator[Event]:
         """Hands all groups to the cluster, and reports what happens as it does."""
         ray, engine = self._connected(), self._engine
-        board = ray.remote(Board).options(num_cpus=0, **_beside_driver(ray)).remote()
+        board = ray.remote(Board).options(**_always_there(ray)).remote()
         function = ray.remote(serve)
         options = {
             "num_cpus": engine.cpus,
@@ -120,9 +121,7 @@ class RayPool(AbstractPool):
         pending: dict[Any, Group] = {}
         try:
             for group in groups:
-                checkpoint = store.checkpoint(group)
-                if checkpoint.exists():
-                    board.keep.remote(group.name, pack(checkpoint), news=False)
+                _hand_over(store, group, board)
                 given = {**task(sweep, group, checkpoint_seconds), **common}
                 pending[function.options(name=group.name, **options).remote(given, board)] = group
             yield from _events(ray, board, pending, store)
@@ -160,6 +159,7 @@ def _events(ray: Any, board: Any, pending: dict[Any, Group], store: Store) -> It
     """Follows the tasks in `pending` until none is left, and stores what comes back."""
     running = {group.name: group for group in pending.values()}
     begun: set[str] = set()
+    born = ""
 
     def begin(name: str) -> Iterator[Event]:
         if name not in begun:
@@ -168,9 +168,12 @@ def _events(ray: Any, board: Any, pending: dict[Any, Group], store: Store) -> It
 
     while pending:
         ready, _ = ray.wait(list(pending), num_returns=1, timeout=WAIT_SECONDS)
-        messages, checkpoints = [], {}
-        with contextlib.suppress(ray.exceptions.RayError):
-            messages, checkpoints = ray.get(board.news.remote())
+        messages, checkpoints, last = [], {}, born
+        with contextlib.suppress(ray.exceptions.RayError):  # results come without a board, too
+            born, messages, checkpoints = ray.get(board.news.remote(), timeout=NEWS_SECONDS)
+        if last and born != last:
+            for group in pending.values():
+                _hand_over(store, group, board)
         for name, message in messages:
             if name in running:
                 yield from begin(name)
@@ -210,12 +213,22 @@ def _common(sweep: Sweep) -> dict[str, Any]:
     return {"script": script, "path": paths, "versions": package_versions()}
 
 
-def _beside_driver(ray: Any) -> dict[str, Any]:
-    """Options that place an actor on the node of this process, which outlives the others."""
+def _hand_over(store: Store, group: Group, board: Any) -> None:
+    """Puts the checkpoint of a group on the board, if there is one."""
+    checkpoint = store.checkpoint(group)
+    if checkpoint.exists():
+        board.keep.remote(group.name, pack(checkpoint), news=False)
+
+
+def _always_there(ray: Any) -> dict[str, Any]:
+    """Options for an actor on the node of this process, which outlives the others. If it does not, the
+    actor is made anew on another one."""
     from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
     node = ray.get_runtime_context().get_node_id()
-    return {"scheduling_strategy": NodeAffinitySchedulingStrategy(node, soft=True)}
+    beside = NodeAffinitySchedulingStrategy(node, soft=True)
+    restarts = {"max_restarts": -1, "max_task_retries": -1}
+    return {"num_cpus": 0, "scheduling_strategy": beside, **restarts}
 
 
 def _reason(error: BaseException) -> str:

@@ -8,6 +8,7 @@ import pathlib
 import sys
 import tempfile
 import threading
+import uuid
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
@@ -17,6 +18,7 @@ from shootax.sweeps._serving import perform
 from shootax.sweeps._store import Store, failed, package_versions
 
 LOOK_SECONDS = 1.0
+ANSWER_SECONDS = 60.0
 OWN = ("runs", "checkpoints", "sweep.json", "results.json", ".lock")
 """What the store writes itself; everything else in the folder is the function's."""
 
@@ -27,6 +29,7 @@ class Board:
     """An actor with the latest messages and checkpoints of the groups that are running."""
 
     def __init__(self):
+        self._born = uuid.uuid4().hex  # another one after its node has died and it was made anew
         self._messages: list[tuple[str, dict[str, Any]]] = []
         self._checkpoints: dict[str, Parcel] = {}
         self._changed: set[str] = set()
@@ -46,11 +49,11 @@ class Board:
         self._checkpoints.pop(name, None)
         self._changed.discard(name)
 
-    def news(self) -> tuple[list[tuple[str, dict[str, Any]]], dict[str, Parcel]]:
-        """What has changed since this was last asked."""
+    def news(self) -> tuple[str, list[tuple[str, dict[str, Any]]], dict[str, Parcel]]:
+        """Which board this is, and what has changed since this was last asked."""
         messages, self._messages = self._messages, []
         changed, self._changed = self._changed, set()
-        return messages, {name: self._checkpoints[name] for name in changed}
+        return self._born, messages, {name: self._checkpoints[name] for name in changed}
 
 
 def serve(task: Mapping[str, Any], board: Any) -> dict[str, Any]:
@@ -81,7 +84,7 @@ def serve(task: Mapping[str, Any], board: Any) -> dict[str, Any]:
 def _get(reference: Any) -> Any:
     import ray
 
-    return ray.get(reference)
+    return ray.get(reference, timeout=ANSWER_SECONDS)
 
 
 def _quietly(call: Callable[[], Any]) -> Any:
