@@ -1,12 +1,12 @@
 """Engines: what is said before anything runs, and a sweep on a real Ray cluster whose node dies."""
 
 import builtins
+import concurrent.futures
 import contextlib
 import json
 import os
 import pathlib
 import sys
-import threading
 import time
 
 import pytest
@@ -213,20 +213,22 @@ def files(out):
     }
 
 
-def lose(cluster, node, ready, killed):
-    """Kills a node without notice as soon as `ready()` says so. Another one is there by then."""
+def swept_while_losing(cluster, node, ready, *arguments, **options):
+    """The runs of a sweep, and what `ready()` said when the node was killed without notice.
 
-    def kill():
+    The sweep runs in a thread: Ray starts nodes in the main one alone.
+    """
+    with concurrent.futures.ThreadPoolExecutor(1) as pool:
+        engine = RayEngine(cluster.address)
+        sweep = pool.submit(run_sweep, *arguments, engine=engine, **options)
         while not (state := ready()):
-            time.sleep(0.2)
+            assert not sweep.done()
+            time.sleep(0.1)
         cluster.new_node()
-        killed.append(ready() or state)
+        state = ready() or state
         with contextlib.suppress(AssertionError):  # a process that is dead and not waited for yet
             cluster.remove_node(node, allow_graceful=False)
-
-    thread = threading.Thread(target=kill, daemon=True)
-    thread.start()
-    return thread
+        return sweep.result(), state
 
 
 @pytest.mark.slow
@@ -237,23 +239,21 @@ def test_sixty_runs_on_a_cluster_that_loses_a_node(cluster, study, tmp_path):
         folder.mkdir()
     dying = cluster.new_node()
     cluster.new_node()
-    finished: list = []
 
     def ready():
         names = {path.stem for path in (out / "runs").glob("*.json")}
         return names if len(names) >= 12 else None
 
-    killer = lose(cluster, dying, ready, finished)
     shared = {"seen": str(seen), "first": 0.5, "again": 0.0}
-    engine = RayEngine(cluster.address)
-    runs = run_sweep(study, GRID, out, seeds=5, engine=engine, shared=shared)
-    killer.join(60)
+    runs, finished = swept_while_losing(
+        cluster, dying, ready, study, GRID, out, seeds=5, shared=shared
+    )
     assert len(runs) == 60
     assert {run["status"] for run in runs} == {"ok"}, [run["reason"] for run in runs]
     calls = {path.stem: path.read_text().splitlines() for path in seen.glob("*.calls")}
     repeated = {name for name, lines in calls.items() if len(lines) > 1}
     assert len(calls) == 60
-    assert not repeated & finished[0]
+    assert not repeated & finished
     assert len(repeated) <= 2  # what was running on the node, and what was just being handed to it
     assert not list(Store(out).checkpoints.iterdir())
 
@@ -272,17 +272,13 @@ def test_checkpoint_of_a_node_that_died_is_on_the_next_one(cluster, study, tmp_p
     """No folder is shared: the checkpoint comes to the driver, and from there to the other node."""
     dying = cluster.new_node()
     out = tmp_path / "out"
-    states: list = []
     # It is killed while the first call waits, when its checkpoint has arrived here.
-    killer = lose(cluster, dying, lambda: list((out / "checkpoints").glob("scale*")), states)
-    shared = {"seen": str(tmp_path), "first": 100.0, "again": 0.0}
-    runs = run_sweep(
+    runs, _ = swept_while_losing(
+        *(cluster, dying, lambda: list((out / "checkpoints").glob("scale*"))),
         *(study, {"scale": [1.0]}, out),
-        engine=RayEngine(cluster.address),
-        shared=shared,
+        shared={"seen": str(tmp_path), "first": 300.0, "again": 0.0},
         checkpoint_seconds=0.0,
     )
-    killer.join(60)
     assert [run["status"] for run in runs] == ["ok"], runs[0]["reason"]
     calls = (tmp_path / "scale-1.0-s0.calls").read_text().splitlines()
     assert calls == ["False", "True"]
