@@ -128,7 +128,7 @@ _ROOMS = ("data", "export", "paper", "plots", "report", "sklearn", "sweeps", "th
 
 
 def __getattr__(name: str) -> _Any:
-    """Imports a room when it is first asked for, as in `sx.plots`."""
+    """Imports a room on first access, as in `sx.plots`."""
     if name in _ROOMS:
         return _importlib.import_module(f"shootax.{name}")
     raise AttributeError(f"module 'shootax' has no attribute {name!r}")

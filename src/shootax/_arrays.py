@@ -22,7 +22,18 @@ def is_table(values: Any) -> bool:
 
 
 def as_numbers(values: Any) -> Any:
-    """An array from whatever holds numbers. Arrays of JAX, traced ones too, are returned as they are."""
+    """An array of whatever holds numbers. JAX arrays, traced or not, are returned as they are.
+
+    **Arguments:** `values`: an array, a list of numbers, a data frame, a tensor on the CPU.
+
+    !!! example
+
+        ```python
+        import shootax as sx
+
+        print(sx.extend.as_numbers([[1, 2], [3, 4]]).shape)  # (2, 2)
+        ```
+    """
     if isinstance(values, jax.Array):
         return values
     try:

@@ -27,7 +27,7 @@ from shootax._trajectory import evaluate_at_stages
 
 @keeping_programs
 def bake(model: Any, *, integrator: AbstractFixedStep | None = None) -> Any:
-    """The same model with its weights worked out, without particles.
+    """Computes the weights θ(t) once, and returns the same model without particles.
 
     **Arguments:**
 
@@ -66,7 +66,20 @@ def bake(model: Any, *, integrator: AbstractFixedStep | None = None) -> Any:
 
 
 def baked(model: Any) -> Any:
-    """Bakes every net of a model that is not baked yet; see [`shootax.bake`][]."""
+    """Bakes every net of a model that is not baked yet; see [`shootax.bake`][].
+
+    **Arguments:** `model`: a net, or any pytree that holds some.
+
+    !!! example
+
+        ```python
+        import jax
+        import shootax as sx
+
+        net = sx.Net(sx.UpDown(dim=1, inflation=4), particles=3, key=jax.random.key(0))
+        plain = sx.extend.baked(sx.extend.baked(net))  # the second call changes nothing
+        ```
+    """
 
     def one(leaf: Any) -> Any:
         done = isinstance(leaf, Net) and isinstance(leaf.control, Stagewise)

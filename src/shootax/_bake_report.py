@@ -22,12 +22,16 @@ from shootax._systems import cheaper, operations
 
 
 class Baked(NamedTuple):
-    """One choice of steps.
+    """One line of [`shootax.bake_report`][].
 
-    `error` is the root mean square difference from the live model's outputs, and `largest` the
-    largest one; `parameters` the number of weights of the plain network; `evaluations` how often
-    each sample goes through the field; `operations` the additions and multiplications for one sample,
-    and `live_operations` those of the live model, with its particles shared among a batch.
+    **Arguments:**
+
+    - `steps`: the number of steps of the baked network.
+    - `error`, `largest`: root mean square and largest difference from the outputs of the live model.
+    - `parameters`: the number of weights of the baked network.
+    - `evaluations`: how often each sample goes through the field.
+    - `operations`: additions and multiplications for one sample.
+    - `live_operations`: those of the live model, its particles shared among the batch.
     """
 
     steps: int

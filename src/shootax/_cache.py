@@ -8,7 +8,7 @@ import jax
 from shootax._fork import refuse_after_fork
 
 _USUAL_LIMIT = 65530
-"""Of the maps of a process, where Linux does not tell."""
+"""The default limit of memory maps, where Linux does not report one."""
 
 
 def make_room(share: float = 0.85, *, quiet: bool = False) -> bool:

@@ -210,7 +210,7 @@ class Ensemble(eqx.Module):
         momentum: float | None = None,
         key: PRNGKeyArray,
     ) -> "Ensemble":
-        """Particles that are drawn at random.
+        """Draws particles at random.
 
         **Arguments:**
 

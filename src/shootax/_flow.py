@@ -91,7 +91,7 @@ def flow(
         if reverse or isinstance(save, AtTimes):
             raise ValueError(
                 "A baked model goes forward and reports at the grid points of its integrator alone. "
-                "Use the original model for other times, or for the way back."
+                "Use the original model for other times, or for the flow back in time."
             )
     out = _flow(field, control, z, save, integrator, reverse)
     if wrong is not None:
@@ -102,7 +102,7 @@ def flow(
 
 
 def _explain(field: AbstractField, control: AbstractParticleControl, out: PyTree[Array]) -> None:
-    """Where an inner maximisation failed the states are NaN: says why, if it can be looked at."""
+    """Raises where an inner maximisation failed, which shows as NaN, if values can be inspected."""
     if not isinstance(control.maximiser, AbstractIterative):
         return
     leaves = jax.tree.leaves((out, control))
@@ -222,7 +222,7 @@ def host_times(times: Any) -> np.ndarray:
 
 
 def _safe_times(times: Array, T: float, reverse: bool) -> tuple[Array, Array]:
-    """Times that an integrator can be asked for, and which of them stand for wrong ones.
+    """Times at which an integrator can return results, and which of them replace wrong ones.
 
     Replaced before the flow and blanked after it, wrong times leave the gradient of the others alone.
     """

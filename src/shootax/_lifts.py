@@ -98,7 +98,7 @@ class ZeroLift(AbstractLift):
 
 
 class ConstantLift(AbstractLift):
-    """$v(0) = c$, a learned vector, the same in every place of an image.
+    """$v(0) = c$, a learned vector, the same at every pixel of an image.
 
     !!! example
 
@@ -188,7 +188,7 @@ class LinearLift(AbstractLift):
 
 
 class ChannelLift(AbstractLift):
-    """$v(0) = Θ_{12} x(0) + b_{12}$ in every place of an image, the same everywhere.
+    """$v(0) = Θ_{12} x(0) + b_{12}$ at every pixel of an image, the same everywhere.
 
     !!! example
 

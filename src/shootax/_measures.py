@@ -1,4 +1,4 @@
-"""Numbers that describe a model. Each is a function of the model, computed when asked for."""
+"""Numbers that describe a model. Each is a function of the model."""
 
 import functools
 import math
@@ -226,7 +226,7 @@ def hamiltonian_path(net: Net, times: Any = None) -> tuple[np.ndarray, Float[Arr
 
 @keeping_programs
 def hamiltonian_drift(net: Net) -> Float[Array, ""]:
-    """The largest relative change of the Hamiltonian along depth: zero but for the integrator.
+    """The largest relative change of the Hamiltonian over depth: zero up to the error of the integrator.
 
     **Arguments:** `net`, with a [`shootax.Particles`][] control.
 

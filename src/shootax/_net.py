@@ -126,7 +126,7 @@ class Net(eqx.Module):
         return applied(self.lift, x)
 
     def work(self, batch: int) -> int:
-        """The number of scalars that move in one evaluation with so many samples."""
+        """The number of scalars in the state of the particles and `batch` samples together."""
         particles = 0
         if isinstance(self.control, AbstractParticleControl):
             particles = 2 * self.control.ensemble.particles

@@ -1,4 +1,4 @@
-"""The smallest number of particles that will do, and the curve of error against it."""
+"""The smallest sufficient number of particles, and the curve of error against number."""
 
 import dataclasses
 from collections.abc import Iterable
@@ -26,9 +26,14 @@ from shootax._penalties import Quadratic
 
 
 class Point(NamedTuple):
-    """One number of particles: the error reached, the error that none can be below, and the size.
+    """One point of the curve: a number of particles and the error that it reaches.
 
-    `error` is relative: of θ(t), or of the outputs where those are matched. `bound` is for θ(t).
+    **Arguments:**
+
+    - `particles`: their number.
+    - `error`: the relative error of θ(t), or of the outputs where those are matched.
+    - `bound`: a lower bound of the error of θ(t) with so many particles.
+    - `parameters`: the number of parameters of the compressed net.
     """
 
     particles: int
@@ -39,9 +44,16 @@ class Point(NamedTuple):
 
 @dataclasses.dataclass(frozen=True)
 class Compression:
-    """What [`shootax.compress`][] found: the net, the curve, and whether the tolerance was reached.
+    """The result of [`shootax.compress`][].
 
-    `net` has the fewest particles within the tolerance, or the smallest error if there are none.
+    **Arguments:**
+
+    - `net`: the net with the fewest particles within the tolerance, or with the smallest error if none
+        is within it.
+    - `curve`: for each number of particles that was tried its error, bound and size.
+    - `tolerance`: the relative error that was requested.
+    - `reached`: whether `net` is within it.
+    - `original`: the number of parameters of the original net.
     """
 
     net: Net
@@ -65,8 +77,8 @@ def compress(
 ) -> Compression:
     """The smallest ensemble of particles whose θ(t) is that of a given network.
 
-    Weights that do not change with time get particles that are held
-    ([`shootax.FrozenParticles`][]), others particles that move ([`shootax.Particles`][]). A path of
+    Constant weights get frozen particles ([`shootax.FrozenParticles`][]), others moving ones
+    ([`shootax.Particles`][]). A path of
     weights that changes freely from layer to layer need not be near any path that particles can
     follow, as theirs is a solution of Hamilton's equations; the error then stays large however many
     there are, and the curve shows it.

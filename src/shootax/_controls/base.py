@@ -19,8 +19,10 @@ from shootax._systems import AbstractSystem, TimePoint
 class Quadrature(NamedTuple):
     """The rule $∫_0^T g(θ(t))\\, dt ≈ Σ_i w_i\\, g(θ(t_i))$.
 
-    `points` is one [`shootax.extend.TimePoint`][] that holds arrays of all $t_i$; `weights` are the
-    quadrature weights $w_i$.
+    **Arguments:**
+
+    - `points`: one [`shootax.extend.TimePoint`][] that holds arrays of all $t_i$.
+    - `weights`: the quadrature weights $w_i$.
 
     !!! example
 
@@ -44,7 +46,11 @@ class Quadrature(NamedTuple):
 
 class AbstractControl(eqx.Module):
     """A path of weights $θ(t)$, $0 ≤ t ≤ T$, with its penalty $R$: what Eq. EqVariationalFormulation
-    minimises over."""
+    minimises over.
+
+    `shootax.theory` has a control of its own that shows how to write one; see also the guide on
+    extending the library.
+    """
 
     T: eqx.AbstractVar[float]
     penalty: eqx.AbstractVar[Penalty]
@@ -60,11 +66,11 @@ class AbstractControl(eqx.Module):
     @abc.abstractmethod
     def cost(self, field: AbstractField, integrator: AbstractIntegrator) -> Float[Array, ""]:
         """$∫_0^T R(θ(t))\\, dt$, the penalty of Eq. EqVariationalFormulation. The
-        integrator matters only where θ(t) must be followed."""
+        integrator matters only where θ(t) has to be integrated."""
 
 
 def checked_penalty(field: AbstractField, penalty: Penalty | None) -> Penalty:
-    """The penalty asked for, if it fits the field; the field's default if none is."""
+    """The given penalty, if it fits the field; by default the field's own."""
     field.check_velocity()
     if penalty is None:
         return field.default_penalty()

@@ -36,7 +36,7 @@ class FunctionPath(eqx.Module):
 
 
 class FunctionControl(AbstractControl):
-    """θ(t) by a user's function of time, which may be a module with parameters of its own.
+    """θ(t) given by a function of time, which may be a module with parameters of its own.
 
     Integrals along θ(t) are by a Gauss-Legendre rule with `points` points.
 

@@ -140,7 +140,7 @@ class Particles(AbstractParticleControl):
 
     def cost(self, field: AbstractField, integrator: AbstractIntegrator) -> Float[Array, ""]:
         """$∫R\\, dt$: this is $T·R(θ(0))$ where the flow conserves $\\mathcal H = R(θ)$, as it does for
-        fields linear in θ with a quadratic penalty; otherwise the particles are followed. In
+        fields linear in θ with a quadratic penalty; otherwise the particles are integrated. In
         discrete time it is the sum $Σ_k h\\,R(θ_k)$ over the layers, which is not quite the same.
         """
         if isinstance(integrator, SymplecticEuler):

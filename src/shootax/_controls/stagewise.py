@@ -89,13 +89,3 @@ class Stagewise(AbstractControl):
                 f"These weights were baked for {steps} steps with stages at {self.fractions} of each "
                 f"step; they cannot be used with {integrator}. Bake the original model again."
             )
-
-
-Stagewise.__init__.__doc__ = """**Arguments:**
-
-- `theta`: the weights, each entry `(steps, stages, ...)`.
-- `penalty`: $R$, as in [`shootax.Particles`][].
-- `fractions`: at which of each step its stages are.
-- `quadrature_weights`: with which the stages count in an integral over one step of length 1.
-- `T`: the final time.
-"""

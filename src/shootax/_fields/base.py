@@ -24,7 +24,19 @@ Linearity = Literal["linear", "affine", "nonlinear"]
 
 
 def shape(*size: int) -> jax.ShapeDtypeStruct:
-    """The shape of one array of a state or of θ: `shape(3)` is a vector, `shape(2, 3)` a matrix."""
+    """The shape of one array of a state or of θ.
+
+    **Arguments:** the sizes of its axes: none for a number, `shape(3)` for a vector, `shape(2, 3)` for
+    a matrix.
+
+    !!! example
+
+        ```python
+        import shootax as sx
+
+        print(sx.shape(2, 3).shape)  # (2, 3)
+        ```
+    """
     return jax.ShapeDtypeStruct(size, jnp.float32)
 
 
@@ -44,9 +56,9 @@ class AbstractField(eqx.Module):
     [`shootax.shape`][] (class attributes or properties), and `__call__`, which is `f` for *one* state.
     The equations of shooting follow from these by differentiation.
 
-    Everything else is a question that the library asks a field, with an answer that is right for
-    any field. A field that knows more about its structure gives a better answer by overriding the
-    method: see [`shootax.extend.AbstractBlockField`][] and [`shootax.extend.AbstractConvField`][].
+    Every other method and property has a default that is right for any field. Override one where the
+    structure of your field allows a better answer, as [`shootax.extend.AbstractBlockField`][] and
+    [`shootax.extend.AbstractConvField`][] do.
 
     !!! example
 
@@ -106,7 +118,7 @@ class AbstractField(eqx.Module):
 
     @property
     def known_linearity(self) -> Linearity | None:
-        """How `f` depends on θ, if the field knows; `None` lets [`shootax.linearity`][] try it out."""
+        """How `f` depends on θ; `None` leaves it to [`shootax.linearity`][] to find out."""
         return None
 
     @property

@@ -71,6 +71,8 @@ class InferredField(AbstractBlockField):
 def infer_layout(field: AbstractField) -> InferredField | None:
     """The same field with its block layout, or `None` where it is not made of blocks.
 
+    **Arguments:** `field`: any field. Its function is traced, and the layout is read off the program.
+
     !!! example
 
         ```python

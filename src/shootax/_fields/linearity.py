@@ -18,12 +18,17 @@ logger = logging.getLogger("shootax")
 
 
 def linearity(field: AbstractField, *, tolerance: float = 1e-3) -> Linearity:
-    """How $f(z, θ)$ depends on θ: `"linear"`, `"affine"` (linear and a drift that is free of θ) or
-    `"nonlinear"`. A field that does not say so itself (`known_linearity`) is tried out, by comparing
-    values at random points where they are finite.
+    """How $f(z, θ)$ depends on θ: `"linear"`, `"affine"` (linear plus a drift that is free of θ) or
+    `"nonlinear"`.
 
-    A field with a velocity that is finite at none of these points counts as nonlinear, and the logger
-    `"shootax"` says so.
+    A field may declare it (`known_linearity`). Otherwise values of `f` at random points, where they are
+    finite, decide. A field that is finite at none of these points counts as nonlinear, and the logger
+    `"shootax"` notes it.
+
+    **Arguments:**
+
+    - `field`: the field.
+    - `tolerance`: the relative difference up to which two values count as equal.
 
     !!! example
 
@@ -51,12 +56,34 @@ def linearity(field: AbstractField, *, tolerance: float = 1e-3) -> Linearity:
 
 
 def is_linear(field: AbstractField, *, tolerance: float = 1e-3) -> bool:
-    """Whether $f(z, θ)$ is linear in θ, without a drift."""
+    """Whether $f(z, θ)$ is linear in θ, without a drift.
+
+    **Arguments:** `field`, `tolerance`: as in [`shootax.linearity`][].
+
+    !!! example
+
+        ```python
+        import shootax as sx
+
+        print(sx.extend.is_linear(sx.Affine(dim=2)))  # True
+        ```
+    """
     return linearity(field, tolerance=tolerance) == "linear"
 
 
 def assert_linear(field: AbstractField, *, tolerance: float = 1e-3) -> None:
-    """Raises unless $f(z, θ)$ is linear in θ, so that θ* has a closed form."""
+    """Raises a `ValueError` unless $f(z, θ)$ is linear in θ, so that θ* has a closed form.
+
+    **Arguments:** `field`, `tolerance`: as in [`shootax.linearity`][].
+
+    !!! example
+
+        ```python
+        import shootax as sx
+
+        sx.extend.assert_linear(sx.Affine(dim=2))
+        ```
+    """
     found = linearity(field, tolerance=tolerance)
     if found == "linear":
         return

@@ -206,7 +206,7 @@ for _method in (Dopri5, Tsit5):
     _method.__init__.__doc__ = """**Arguments:**
 
 - `rtol`, `atol`: relative and absolute tolerance of the error of one step.
-- `gradient`: what is kept for the way back: [`shootax.Direct`][], [`shootax.Checkpointed`][] or
+- `gradient`: what is stored for the backward pass: [`shootax.Direct`][], [`shootax.Checkpointed`][] or
     [`shootax.Reversed`][].
 - `max_steps`: a limit past which an error is raised.
 """

@@ -1,4 +1,4 @@
-"""What an integrator does, and at which times it may be asked for results."""
+"""The interface of integrators, and the times at which they return results."""
 
 import abc
 from collections.abc import Callable
@@ -12,17 +12,49 @@ View = Callable[[State], PyTree[Array]]
 
 
 class AtEnd(eqx.Module):
-    """Results at the end alone."""
+    """Return the result at the final time alone.
+
+    !!! example
+
+        ```python
+        import shootax as sx
+
+        save = sx.extend.AtEnd()
+        ```
+    """
 
 
 class AtNodes(eqx.Module):
-    """Results at points of the fixed grid, given by their numbers (0 is the start)."""
+    """Return the results at points of the fixed grid.
+
+    **Arguments:** `indices`: the indices of the grid points; 0 is the start.
+
+    !!! example
+
+        ```python
+        import shootax as sx
+
+        save = sx.extend.AtNodes((0, 5, 10))
+        ```
+    """
 
     indices: tuple[int, ...] = eqx.field(static=True)
 
 
 class AtTimes(eqx.Module):
-    """Results at any times: `(times,)`, shared, or `(batch, times)`, each sample its own."""
+    """Return the results at any times.
+
+    **Arguments:** `times`: `(times,)` for all samples, or `(batch, times)` for each its own.
+
+    !!! example
+
+        ```python
+        import jax.numpy as jnp
+        import shootax as sx
+
+        save = sx.extend.AtTimes(jnp.array([0.0, 0.5, 1.0]))
+        ```
+    """
 
     times: Float[Array, " times"] | Float[Array, "batch times"]
 
@@ -46,11 +78,10 @@ class AbstractIntegrator(eqx.Module):
     ) -> PyTree[Array]:
         """Integrates from $0$ to $T$, or from $T$ to $0$ if `reverse`.
 
-        Returns `view` of the state at the end, or stacked along a new leading axis at the times
-        asked for. With times of its own for each sample, the batch comes first:
-        `(batch, times, ...)`.
+        Returns `view` of the state at the end, or stacked along a new leading axis at the requested
+        times. If each sample has its own times, the batch comes first: `(batch, times, ...)`.
         """
 
     @abc.abstractmethod
     def nodes(self, T: float, times: Array, reverse: bool) -> tuple[int, ...] | None:
-        """The numbers of the grid points at which all `times` lie, if they do."""
+        """The indices of the grid points at which all `times` lie, or `None`."""

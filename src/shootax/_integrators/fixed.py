@@ -17,7 +17,22 @@ from shootax._systems import AbstractSystem, State, TimePoint
 
 
 class Step(NamedTuple):
-    """One step of the grid: its number, where it starts, how long it is (negative: back)."""
+    """One step of the fixed grid.
+
+    **Arguments:**
+
+    - `number`: its index, from 0.
+    - `t`: the time at which it starts.
+    - `h`: its length, negative for a step back in time.
+
+    !!! example
+
+        ```python
+        from shootax.extend import Step
+
+        print(Step(number=2, t=0.5, h=0.25).point(1.0, stage=0).t)  # 0.75
+        ```
+    """
 
     number: Any
     t: Any
@@ -33,7 +48,7 @@ class AbstractFixedStep(AbstractIntegrator):
     """A one-step method on an even grid; a subclass is an `order` and its `stages`.
 
     θ acts at these `fractions` of each step, and the velocities there count with `weights`. The loop
-    over the steps, results at given times, the way back and all gradient modes come with it.
+    over the steps, results at given times, steps back in time and all gradient modes come with it.
 
     !!! example
 

@@ -1,7 +1,7 @@
 """How a training gradient travels back through the steps of a fixed grid.
 
 Each mode runs `body(system, y, k) -> (y_next, output)` for `k = 0, ..., steps - 1` and differs only
-in what it keeps for the way back.
+in what it stores for the backward pass.
 """
 
 import abc
@@ -22,7 +22,7 @@ Body = Callable[[AbstractSystem, State, Any], tuple[State, PyTree]]
 
 
 class AbstractGradient(eqx.Module):
-    """A gradient mode: how the steps of a fixed grid run, and what they keep for the way back.
+    """A gradient mode: how the steps of a fixed grid run, and what they store for the backward pass.
 
     A mode of your own is the one method `run`. It can be handed to every fixed-step integrator.
 
@@ -65,7 +65,7 @@ class AbstractGradient(eqx.Module):
 
 
 class Direct(AbstractGradient):
-    """Keep every step: the fastest way, with memory in proportion to the number of steps.
+    """Store every step: the fastest mode, with memory proportional to the number of steps.
 
     !!! example
 
@@ -83,7 +83,7 @@ class Direct(AbstractGradient):
 
 
 class Checkpointed(AbstractGradient):
-    """Keep every $\\sqrt{steps}$-th state and run the steps between once more on the way back.
+    """Store every $\\sqrt{steps}$-th state, and recompute the steps between in the backward pass.
 
     The gradient is that of [`shootax.Direct`][] to rounding.
 
@@ -119,7 +119,7 @@ class Checkpointed(AbstractGradient):
 
 
 class Reversed(AbstractGradient):
-    """Keep the end alone and recover the earlier states by running the flow back.
+    """Store the final state alone, and recompute the earlier ones by running the flow backwards.
 
     Each step back solves for the state whose step forward is the one at hand, so the gradient is
     that of the discrete model, up to rounding that grows with the contraction of the flow.

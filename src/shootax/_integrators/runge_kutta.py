@@ -42,7 +42,7 @@ def _advance(y: State, h: float, weights: tuple, slopes: list[State]) -> State:
 ARGUMENTS = """**Arguments:**
 
 - `steps`: the number of equal steps over $[0, T]$.
-- `gradient`: what is kept for the way back: [`shootax.Direct`][], [`shootax.Checkpointed`][] or
+- `gradient`: what is stored for the backward pass: [`shootax.Direct`][], [`shootax.Checkpointed`][] or
     [`shootax.Reversed`][].
 """
 

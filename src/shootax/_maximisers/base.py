@@ -1,4 +1,4 @@
-"""What a maximiser of the Hamiltonian does."""
+"""The interface of maximisers of the Hamiltonian."""
 
 import abc
 from typing import NamedTuple
@@ -14,13 +14,17 @@ from shootax._penalties import Penalty
 
 
 class Maximum(NamedTuple):
-    """What a maximiser found.
+    """The result of [`shootax.maximisers.maximise`][].
 
-    `theta` are the weights; `residual` is the largest entry of $∂H/∂θ$ there, relative to the size of
-    θ; `converged` says whether that is within the tolerance, and `unbounded`, where it was looked
-    into, whether H has no maximum at all. Where several starts were tried, `start` is the number of the
-    one that was taken for each neuron, and `maxima` the number of local maxima of different height
-    that all of them arrived at.
+    **Arguments:**
+
+    - `theta`: the weights θ*.
+    - `converged`: whether `residual` is within the tolerance.
+    - `residual`: the largest entry of $∂H/∂θ$ at θ*, relative to the size of θ*.
+    - `iterations`: how many the solve took.
+    - `unbounded`: whether H has no maximum at all, where that was examined.
+    - `start`: after several starts, for each neuron the number of the start that was chosen.
+    - `maxima`: after several starts, how many local maxima of different height were found.
     """
 
     theta: PyTree[Array]
@@ -67,7 +71,7 @@ class AbstractMaximiser(eqx.Module):
 
 
 class AbstractIterative(AbstractMaximiser):
-    """A maximiser that needs a guess, and is the faster the better that is.
+    """A maximiser that iterates from a guess; the better the guess, the fewer iterations.
 
     There may be many local maxima, and for odd activations θ = 0 is a saddle point; the search
     therefore starts, at $t = 0$, from weights drawn once from a fixed `seed`.
@@ -132,7 +136,7 @@ def largest(tree: PyTree[Array]) -> Float[Array, ""]:
 
 
 def default_tolerance(tolerance: float | None, q: PyTree[Array]) -> float:
-    """The tolerance asked for, or about what the number format of the particles allows."""
+    """The given tolerance, or by default about what the precision of the particles allows."""
     if tolerance is not None:
         return tolerance
     return 10 * float(jnp.finfo(precision(q)).eps) ** 0.7

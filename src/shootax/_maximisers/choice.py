@@ -13,7 +13,7 @@ from shootax._penalties import Penalty, Quadratic, Transport
 def checked_maximiser(
     field: AbstractField, penalty: Penalty, maximiser: AbstractMaximiser | None
 ) -> AbstractMaximiser:
-    """The maximiser asked for, if it can solve this problem; the field's default if none is."""
+    """The given maximiser, if it can solve this problem; by default the field's own."""
     if maximiser is None:
         return field.default_maximiser(penalty)
     checks.instance(

@@ -23,7 +23,7 @@ def maximise(
     maximiser: AbstractMaximiser | None = None,
     throw: bool = True,
 ) -> Maximum:
-    """Solves $\\max_θ H(q, p, θ)$ once, and says how it went.
+    """Solves $\\max_θ H(q, p, θ)$ once, and reports whether that succeeded.
 
     **Arguments:**
 

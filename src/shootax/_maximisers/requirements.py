@@ -1,4 +1,4 @@
-"""What a maximiser asks of a field and a penalty."""
+"""What a maximiser requires of a field and a penalty."""
 
 from typing import Any
 

@@ -24,8 +24,8 @@ class Unrolled(AbstractIterative):
     """`steps` steps of gradient ascent on H from the last θ, as in the paper.
 
     The training gradient goes back through the steps, though not through the guess they start from.
-    It is that of the true θ* only as far as the steps converge, and nothing makes them: look at the
-    result of [`shootax.maximisers.maximise`][].
+    It is that of the true θ* only as far as the steps converge, which is not guaranteed: check it
+    with [`shootax.maximisers.maximise`][].
 
     **Arguments:**
 

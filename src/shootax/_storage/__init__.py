@@ -125,7 +125,18 @@ def load_record(path: str | os.PathLike) -> dict[str, Any]:
     """The record written beside a model, with the version of the library that wrote it and the
     checksum of the file (`None` for files of the first format).
 
-    **Arguments:** `path`, the file.
+    **Arguments:** `path`: the file.
+
+    !!! example
+
+        ```python
+        import jax
+        import shootax as sx
+
+        net = sx.Net(sx.UpDown(dim=1, inflation=4), particles=3, key=jax.random.key(0))
+        sx.save("net.safetensors", net, record={"epochs": 500})
+        print(sx.load_record("net.safetensors")["epochs"])  # 500
+        ```
     """
     contents = _read(path)
     try:

@@ -16,9 +16,20 @@ from shootax._fields import AbstractField
 class TimePoint(NamedTuple):
     """When a right-hand side is evaluated.
 
-    `t` is the time; `inside` the same time moved a hair into the interior of the step, so that a
-    control that jumps at grid points shows each step only its own side; `step` and `stage` say
-    which evaluation of which step of a fixed grid it is (-1 when there is no such grid).
+    **Arguments:**
+
+    - `t`: the time.
+    - `inside`: the same time moved slightly into the interior of the step, so that a control that jumps
+        at grid points shows each step only its own side.
+    - `step`, `stage`: which evaluation of which step of a fixed grid it is; -1 without such a grid.
+
+    !!! example
+
+        ```python
+        from shootax.extend import TimePoint
+
+        point = TimePoint(t=0.5, inside=0.5, step=-1, stage=-1)
+        ```
     """
 
     t: Any
@@ -28,10 +39,13 @@ class TimePoint(NamedTuple):
 
 
 class State(NamedTuple):
-    """What is integrated.
+    """The state that is integrated. Only the system that made it takes it apart (`split`).
 
-    `z` holds the states of the particles, if there are any, and of the data, arranged as suits the
-    system; `p` the momenta of the particles. Only the system that made it takes it apart (`split`).
+    **Arguments:**
+
+    - `z`: the states of the particles, if there are any, and of the data, in the memory layout of the
+        system.
+    - `p`: the momenta of the particles.
     """
 
     z: PyTree[Array]
@@ -39,8 +53,13 @@ class State(NamedTuple):
 
 
 class ParticleState(NamedTuple):
-    """Positions and momenta of the particles at one time, and the θ they give where that is needed
-    as a guess for the next."""
+    """The particles at one time.
+
+    **Arguments:**
+
+    - `q`, `p`: positions and momenta.
+    - `guess`: their θ*, where the next maximisation starts from it (warm start).
+    """
 
     q: PyTree[Array]
     p: PyTree[Array]

@@ -58,7 +58,7 @@ def shooting_system(
     batch: int,
     form: Form,
 ) -> AbstractSystem:
-    """The equations of shooting in the form asked for; `"auto"` takes the cheapest."""
+    """The equations of shooting in the given form; `"auto"` takes the cheapest."""
     checks.one_of(form, FORMS, "form")
     if isinstance(maximiser, AbstractIterative) and form in ("auto", "automatic"):
         return WarmStartSystem(field, penalty, maximiser, particles)

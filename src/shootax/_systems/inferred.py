@@ -16,7 +16,7 @@ from shootax._systems.base import AbstractSystem, ParticleState, State, TimePoin
 class InferredSystem(AbstractSystem):
     """States as the user's field has them outside, one vector for each inside.
 
-    Only the weights, where they are asked for, come from the field itself.
+    Only the weights, where they are requested, come from the field itself.
     """
 
     field: AbstractField

@@ -24,7 +24,26 @@ FORMAT = 4
 
 @dataclasses.dataclass
 class Checkpoint:
-    """A file that holds the state of a running training, renewed at most every so many seconds."""
+    """A file with the state of a running training, for the option `checkpoint` of [`shootax.fit`][].
+
+    **Arguments:**
+
+    - `path`: the file.
+    - `every`: the least number of seconds between two writes.
+
+    !!! example
+
+        ```python
+        import jax
+        import numpy as np
+        import shootax as sx
+
+        x = np.linspace(-1, 1, 40)[:, None]
+        net = sx.Net(sx.UpDown(dim=1, inflation=4), particles=3, key=jax.random.key(0))
+        every_minute = sx.extend.Checkpoint("training.safetensors", every=60.0)
+        result = sx.fit(net, x, x**2, epochs=2, checkpoint=every_minute)
+        ```
+    """
 
     path: pathlib.Path
     every: float = 30.0
@@ -109,13 +128,6 @@ class Checkpoint:
             raise FileFormatError(
                 f"The checkpoint {self.path} cannot be read: {error}. Remove it to train from the start."
             ) from error
-
-
-Checkpoint.__init__.__doc__ = """**Arguments:**
-
-- `path`: of the file.
-- `every`: how many seconds there are at least between two writes.
-"""
 
 
 def _restored(tensors: dict[str, np.ndarray], like: Any) -> Any:

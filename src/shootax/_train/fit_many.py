@@ -127,6 +127,19 @@ _LARGE = 8_000
 
 
 def pays_together(model: Any, batch_size: int) -> bool:
-    """Whether nets of this kind are faster trained as one program."""
+    """Whether nets of this kind train faster as one program.
+
+    **Arguments:** `model`, one of the nets; `batch_size`.
+
+    !!! example
+
+        ```python
+        import jax
+        import shootax as sx
+
+        net = sx.Net(sx.UpDown(dim=1, inflation=4), particles=3, key=jax.random.key(0))
+        print(sx.extend.pays_together(net, batch_size=32))  # True
+        ```
+    """
     sizes = [net.work(batch_size) for net in nets_in(model)]
     return max(sizes, default=0) <= _LARGE

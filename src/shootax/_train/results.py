@@ -13,6 +13,8 @@ COLUMNS = ("objective", "data", "penalty", "validation", "learning_rate")
 class FitResult(NamedTuple):
     """The result of [`shootax.fit`][].
 
+    **Arguments:**
+
     - `net`: the trained model.
     - `history`: for each of `objective`, `data`, `penalty`, `validation` and `learning_rate` an array
         with one entry per epoch. The first three are means over the batches; the learning rate is
@@ -44,7 +46,7 @@ class FitResult(NamedTuple):
 
 
 class EpochReport:
-    """What callbacks of [`shootax.fit`][] get after every epoch.
+    """What callbacks of [`shootax.fit`][] receive after every epoch.
 
     - `epoch`: its number, from 1.
     - `objective`, `data`, `penalty`: means over the batches of the epoch.
@@ -52,7 +54,7 @@ class EpochReport:
     - `learning_rate`: of the last batch, NaN with an Optax optimiser of your own.
     - `seconds`: since the training began.
     - `index`: the number of the net in [`shootax.fit_many`][], 0 in `fit`.
-    - `net`: the model after the epoch (with `ema`, the averaged one), built when you ask for it.
+    - `net`: the model after the epoch (with `ema`, the averaged one), built when you access it.
     """
 
     __slots__ = (*COLUMNS, "_build", "epoch", "index", "seconds")
@@ -65,6 +67,13 @@ class EpochReport:
         index: int,
         build: Callable[[], Any],
     ):
+        """**Arguments:**
+
+        - `epoch`, `seconds`, `index`: as above.
+        - `numbers`: the five columns of the history, by name.
+        - `build`: returns the model.
+        """
+
         self.epoch, self.seconds, self.index, self._build = epoch, seconds, index, build
         for name in COLUMNS:
             setattr(self, name, numbers[name])

@@ -49,7 +49,16 @@ class AbstractSchedule(eqx.Module):
 
 
 class Constant(AbstractSchedule):
-    """The learning rate as it was given, all the time."""
+    """A constant learning rate.
+
+    !!! example
+
+        ```python
+        import shootax as sx
+
+        optimizer = sx.Optimizer(0.01, schedule=sx.Constant())
+        ```
+    """
 
     def init(self) -> None:
         return None

@@ -21,7 +21,7 @@ def matched(
     """The data, with targets of the shape that the loss expects, or an error that says what is wrong.
 
     Only shapes are computed. A loss of the user's own may take targets of any kind; then the model
-    is asked for its outputs only if samples have their own times, which it checks.
+    is evaluated only if samples have their own times, which it checks.
     """
     ours = loss is squared_error or loss is cross_entropy
     if not ours and (isinstance(data, AbstractSampler) or data.times is None):

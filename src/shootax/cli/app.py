@@ -231,7 +231,7 @@ def fit(
     """Fit a model to a table. Rows with missing inputs are used; text columns are categories.
 
     Dates become features of the calendar. Row numbers without a name, text that is different in
-    every row and columns with one value are left out, which is said; --keep uses them.
+    every row and columns with one value are left out, with a message; --keep uses them.
     """
     from shootax.cli import fit as command
 

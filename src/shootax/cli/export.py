@@ -14,7 +14,7 @@ from shootax.extend import AbstractFixedStep
 def run(
     model: pathlib.Path, to: str, out: pathlib.Path | None, input: str | None, steps: int | None
 ) -> None:
-    """Writes the files and tells how far they are from the model."""
+    """Writes the files and prints their largest difference from the model."""
     checks.one_of(to, TARGETS, "format")
     loaded, shape = _loaded(model), _shape(input)
     whole = isinstance(loaded, Whole)

@@ -30,7 +30,7 @@ def run(
     keep: Sequence[str] = (),
     options: dict[str, Any],
 ) -> None:
-    """Reads the table, fits, writes the model, and says how it went."""
+    """Reads the table, fits, writes the model, and prints a summary."""
     if task not in TASKS:
         raise ValueError(f"--task must be one of {', '.join(TASKS)}, got {task!r}.")
     check_output(out, inputs=[data])
@@ -75,7 +75,7 @@ def _numbers(
     keep: Sequence[str],
     weight: str | None,
 ) -> tuple[Series, np.ndarray | None, list[columns.Column], np.ndarray]:
-    """Target, weights, columns and inputs. All that is wrong with any column is told at once."""
+    """Target, weights, columns and inputs. All problems of all columns are reported at once."""
     problems = Problems()
     y, weights, known, x = None, None, [], np.empty((0, 0))
     with problems:

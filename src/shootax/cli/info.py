@@ -14,7 +14,7 @@ from shootax.cli.text import plain
 
 
 def describe(path: pathlib.Path) -> dict[str, Any]:
-    """All that a file says of its model, as plain values."""
+    """All that a file holds about its model, as plain values."""
     record = sx.load_record(path)
     version, about, table = (record.pop(name, None) for name in ("version", "estimator", "table"))
     net = sx.load(path)

@@ -45,7 +45,18 @@ def bouncing_balls(sequences: int, *, frames: int = 20, seed: int = 0) -> Sequen
 
 
 def ball_paths(sequences: int, *, frames: int = 20, seed: int = 0) -> Paths:
-    """Where the balls are, and how fast, at every frame."""
+    """Positions and velocities of the balls at every frame.
+
+    **Arguments:** `sequences`, `frames`, `seed`: as in [`shootax.data.bouncing_balls`][].
+
+    !!! example
+
+        ```python
+        from shootax.data import ball_paths
+
+        print(ball_paths(5)[0].shape)  # (5, 20, 3, 2)
+        ```
+    """
     n = checks.positive_integer(sequences, "sequences")
     frames = checks.positive_integer(frames, "frames")
     random = np.random.default_rng(checks.seed(seed))

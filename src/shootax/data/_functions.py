@@ -10,12 +10,34 @@ DOMAIN = (-1.5, 1.5)
 
 
 def quadratic_like(x: np.ndarray) -> np.ndarray:
-    """$x^2 + 3/(1 + x^2)$, which is not invertible."""
+    """$x^2 + 3/(1 + x^2)$, which is not invertible.
+
+    **Arguments:** `x`: an array.
+
+    !!! example
+
+        ```python
+        from shootax.data import quadratic_like
+
+        print(quadratic_like(1.0))  # 2.5
+        ```
+    """
     return x**2 + 3 / (1 + x**2)
 
 
 def cubic(x: np.ndarray) -> np.ndarray:
-    """$x^3$."""
+    """$x^3$.
+
+    **Arguments:** `x`: an array.
+
+    !!! example
+
+        ```python
+        from shootax.data import cubic
+
+        print(cubic(2.0))  # 8.0
+        ```
+    """
     return x**3
 
 

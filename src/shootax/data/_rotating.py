@@ -19,6 +19,14 @@ def threes() -> np.ndarray:
     """The 1042 threes among the training images 1000 to 10999 of MNIST, as bytes `(1042, 28, 28)`.
 
     MNIST is by Yann LeCun and Corinna Cortes, CC BY-SA 3.0; see the notice beside the file.
+
+    !!! example
+
+        ```python
+        from shootax.data import threes
+
+        print(threes().shape)  # (1042, 28, 28)
+        ```
     """
     file = importlib.resources.files("shootax.data") / "mnist_threes.npz"
     with np.load(io.BytesIO(file.read_bytes()), allow_pickle=False) as arrays:
@@ -45,7 +53,18 @@ def rotating_mnist() -> tuple[Sequences, Sequences]:
 
 
 def turning(images: np.ndarray) -> Sequences:
-    """Images `(n, height, width)` that turn once around."""
+    """Sequences of images that turn once around, in 16 frames.
+
+    **Arguments:** `images`: `(n, height, width)`.
+
+    !!! example
+
+        ```python
+        from shootax.data import threes, turning
+
+        print(turning(threes()[:2]).frames.shape)  # (2, 16, 28, 28)
+        ```
+    """
     images = np.asarray(images, float)
     frames = np.stack([turned(images, 360 / (FRAMES - 1) * j) for j in range(FRAMES)], axis=1)
     low, high = frames.min(axis=(2, 3), keepdims=True), frames.max(axis=(2, 3), keepdims=True)
@@ -61,14 +80,22 @@ def deformed(
     shear: float = 0.15,
     shift: float = 0.5,
 ) -> np.ndarray:
-    """Each image `(height, width)` under a small affine map of its own, drawn uniformly.
+    """Each image under a small affine map of its own, drawn uniformly.
 
     **Arguments:**
 
     - `images`: of shape `(n, height, width)`.
     - `seed`: of the maps.
-    - `degrees`, `stretch`, `shear`, `shift`: how far at most it is turned, made longer or shorter
-        along each axis, slanted, and moved (in pixels).
+    - `degrees`, `stretch`, `shear`, `shift`: the largest rotation, relative change of length along each
+        axis, shear, and translation (in pixels).
+
+    !!! example
+
+        ```python
+        from shootax.data import deformed, threes
+
+        print(deformed(threes()[:2], seed=0).shape)  # (2, 28, 28)
+        ```
     """
     from scipy import ndimage
 

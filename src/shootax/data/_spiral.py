@@ -17,7 +17,10 @@ T = 10.0
 
 
 class Spiral(NamedTuple):
-    """Points of the trajectory at equally spaced times, and the length of the curve up to each."""
+    """A trajectory at equally spaced times; see [`shootax.data.spiral`][].
+
+    **Arguments:** `times`; `x`, the points at these times; `length`, the arc length up to each.
+    """
 
     times: Float[np.ndarray, " points"]
     x: Float[np.ndarray, "points 2"]
@@ -32,6 +35,8 @@ def velocity(x: np.ndarray) -> np.ndarray:
 @functools.cache
 def spiral(points: int = 200) -> Spiral:
     """The trajectory from (2, 0) for $0 ≤ t ≤ 10$, exact to about 1e-11.
+
+    **Arguments:** `points`: at how many equally spaced times.
 
     !!! example
 
@@ -57,14 +62,41 @@ def spiral(points: int = 200) -> Spiral:
 
 
 def snippets(curve: Spiral, first: Array, points: int) -> tuple[Array, Array]:
-    """Pieces of so many points: their starts `(batch, 2)` and the pieces `(batch, points, 2)`."""
+    """Short pieces of a trajectory.
+
+    **Arguments:** the `curve`; `first`, the index of the first point of each piece; `points`, how many
+    points a piece has.
+
+    **Returns:** the starts `(batch, 2)` and the pieces `(batch, points, 2)`.
+
+    !!! example
+
+        ```python
+        import numpy as np
+        from shootax.data import snippets, spiral
+
+        starts, pieces = snippets(spiral(), np.array([0, 10, 20]), points=5)
+        print(pieces.shape)  # (3, 5, 2)
+        ```
+    """
     index = jnp.asarray(first, int)[:, None] + jnp.arange(points)[None]
     pieces = jnp.asarray(curve.x, jnp.result_type(float))[index]
     return pieces[:, 0], pieces
 
 
 class SpiralSnippets(AbstractSampler):
-    """Snippets that start anywhere on the spiral with the same chance for each bit of its length."""
+    """Snippets of the spiral, with starts drawn uniformly by arc length.
+
+    !!! example
+
+        ```python
+        import jax
+        from shootax.data import SpiralSnippets, spiral
+
+        starts, pieces = SpiralSnippets(spiral(), samples=20)(jax.random.key(0))
+        print(pieces.shape)  # (20, 5, 2)
+        ```
+    """
 
     curve: Spiral
     samples: int

@@ -18,9 +18,28 @@ from shootax.export._whole import Exportable, Whole, doubles
 
 
 def run_exported(path: Any, to: str, x: PyTree) -> list[np.ndarray]:
-    """The outputs of an exported model, as a list of arrays, for a batch `x`.
+    """The outputs of an exported model for a batch.
 
-    The runtime of the format must be installed: onnxruntime, or PyTorch.
+    **Arguments:**
+
+    - `path`, `to`: the file and its format, as in [`shootax.export.write`][]. Its runtime must be
+        installed: onnxruntime, or PyTorch.
+    - `x`: the batch.
+
+    **Returns:** a list of arrays.
+
+    !!! example
+
+        ```python
+        import jax
+        import numpy as np
+        import shootax as sx
+
+        net = sx.Net(sx.UpDown(dim=2, inflation=4), particles=5, key=jax.random.key(0))
+        sx.export.write(net, "net.npz", to="numpy")
+        (y,) = sx.export.run_exported("net.npz", "numpy", np.ones((3, 2)))
+        print(y.shape)  # (3, 2)
+        ```
     """
     path, inputs = pathlib.Path(path), [np.asarray(leaf) for leaf in jax.tree.leaves(x)]
     runners = {"onnx": _onnx, "torch": _torch, "stablehlo": _stablehlo, "numpy": _numpy}
@@ -34,11 +53,27 @@ def difference(
 ) -> float | None:
     """The largest difference between a model and its exported file, on random samples.
 
-    For an estimator they are raw samples in the ranges of its training table, some of their entries
+    For an estimator these are raw samples in the ranges of its training table, some of their entries
     missing or unknown, and the comparison is with its own `predict` or `predict_proba`.
 
-    It is in units of the largest output, or of 1 where that is less; `None` where the runtime of the
-    format is not installed.
+    **Arguments:**
+
+    - `model`, `path`, `to`, `input`: as in [`shootax.export.write`][].
+    - `samples`: how many to compare on.
+
+    **Returns:** the difference relative to the largest output, or to 1 where that is less; `None` where
+    the runtime of the format is not installed.
+
+    !!! example
+
+        ```python
+        import jax
+        import shootax as sx
+
+        net = sx.Net(sx.UpDown(dim=2, inflation=4), particles=5, key=jax.random.key(0))
+        sx.export.write(net, "net.npz", to="numpy")
+        print(sx.export.difference(net, "net.npz", "numpy") < 1e-4)  # True
+        ```
     """
     needed = {"onnx": "onnxruntime", "torch": "torch"}.get(to)
     if needed is not None and importlib.util.find_spec(needed) is None:

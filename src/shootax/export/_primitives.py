@@ -1,4 +1,4 @@
-"""How each primitive of a traced program is said in the small language of `graph`."""
+"""How each primitive of a traced program is expressed by the operations of `_graph.py`."""
 
 import itertools
 import string

@@ -96,7 +96,7 @@ def _is_net(leaf: Any) -> bool:
 
 
 def _forward_only(model: Any) -> Any:
-    """The same with loops that keep nothing for a way back."""
+    """The same with loops that store nothing for a backward pass."""
 
     def one(leaf: Any) -> Any:
         if _is_net(leaf) and isinstance(leaf.integrator, AbstractFixedStep):

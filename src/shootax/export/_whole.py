@@ -44,7 +44,9 @@ class Whole:
 
 
 class Exportable:
-    """What can be written as a whole by [`shootax.export.write`][], beside nets and modules."""
+    """A model that [`shootax.export.write`][] exports together with its preprocessing, such as an
+    estimator.
+    """
 
     def _exported(self) -> Whole:
         raise NotImplementedError

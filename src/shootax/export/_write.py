@@ -29,7 +29,7 @@ def write(
     to: Literal["onnx", "torch", "stablehlo", "numpy"],
     input: Any = None,
 ) -> list[pathlib.Path]:
-    """Writes a model for another program, with its weights worked out, for any batch size.
+    """Writes a model for another program, with its weights computed beforehand, for any batch size.
 
     - `"onnx"`: one file; needs the package `onnx`.
     - `"torch"`: a Python file with a module that needs PyTorch alone, and beside it its state dict as
@@ -46,7 +46,7 @@ def write(
         text and missing entries into such samples with NumPy alone, `_columns.py`.
     - `path`: where to write; other files of the same format get the same name with another ending.
     - `to`: the format.
-    - `input`: the shape of one row of input, as in `(3, 28, 28)`, or a batch to take it from. It can
+    - `input`: the shape of one sample, as in `(3, 28, 28)`, or a batch to take it from. It can
         be left out where the model starts with a net.
 
     **Returns:**
@@ -92,7 +92,20 @@ def write(
 
 
 def companions(path: pathlib.Path, to: str, columns: bool = False) -> list[pathlib.Path]:
-    """All the files that an export to `path` writes; with `columns` for an estimator."""
+    """All files that an export writes.
+
+    **Arguments:** `path`, `to`: as in [`shootax.export.write`][]; `columns`: whether the model is an
+    estimator, with two more files.
+
+    !!! example
+
+        ```python
+        import pathlib
+        from shootax.export import companions
+
+        print([path.name for path in companions(pathlib.Path("net.npz"), "numpy")])
+        ```
+    """
     more = {"numpy": [path.with_suffix(".py")], "torch": [path.with_suffix(".safetensors")]}
     return [path, *more.get(to, []), *(_column_files(path) if columns else ())]
 

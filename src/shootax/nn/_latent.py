@@ -17,7 +17,23 @@ CHUNK = 1024
 
 
 class FrameRequest(NamedTuple):
-    """The first frames of sequences, and for each the numbers of the frames that are wanted."""
+    """A request for some frames of each sequence, as [`shootax.nn.LatentModel`][] takes it.
+
+    **Arguments:**
+
+    - `first`: the first frames of the sequences, which the encoder sees.
+    - `which`: for each sequence the indices of the frames to predict, `(batch, frames)`.
+
+    !!! example
+
+        ```python
+        import jax.numpy as jnp
+        import shootax as sx
+
+        request = sx.nn.FrameRequest(jnp.ones((7, 1, 12, 12)), jnp.tile(jnp.array([0, 2]), (7, 1)))
+        print(request.which.shape)  # (7, 2)
+        ```
+    """
 
     first: Any
     which: Any
@@ -86,7 +102,7 @@ class LatentModel(eqx.Module):
     def __call__(self, x: Any, times: Any = None) -> Float[Array, "batch time ..."]:
         """The frames that follow from the first ones, at all times of the model or at those given.
 
-        With [`shootax.nn.FrameRequest`][] only the frames asked for are decoded:
+        With [`shootax.nn.FrameRequest`][] only the requested frames are decoded:
         decoding is most of the work.
         """
         if isinstance(x, FrameRequest):
@@ -98,7 +114,7 @@ class LatentModel(eqx.Module):
         return decoded(self.decoder, path)
 
     def paths(self, first: Any, times: Any = None) -> Float[Array, "batch time dim"]:
-        """The way through the latent space."""
+        """The trajectories in the latent space."""
         return self.net(self.encoder(first), self.times if times is None else times)
 
 

@@ -17,7 +17,21 @@ NORMS = ("none", "layer")
 
 
 class Downsample(eqx.Module):
-    """A convolution of odd width and stride 2: $h$ pixels become $\\lceil h/2 \\rceil$."""
+    """A convolution of odd width and stride 2: $h$ pixels become $\\lceil h/2 \\rceil$.
+
+    Images have their channels last, `(batch, height, width, channels)`.
+
+    !!! example
+
+        ```python
+        import jax
+        import jax.numpy as jnp
+        import shootax as sx
+
+        layer = sx.nn.Downsample(1, 4, key=jax.random.key(0))
+        print(layer(jnp.ones((7, 12, 12, 1))).shape)  # (7, 6, 6, 4)
+        ```
+    """
 
     weight: Float[Array, "width width inputs outputs"]
     bias: Float[Array, " outputs"]
@@ -57,10 +71,21 @@ class Downsample(eqx.Module):
 class Upsample(eqx.Module):
     """A transposed convolution of stride 2: $h$ pixels become $2h$.
 
-    A pixel of the output depends on a 3×3 neighbourhood of the input, by weights that differ with
-    the parity of its place: it is a 3×3 convolution with four times the channels, whose outputs are
-    dealt out to the four parities. A kernel of width 5 is a special case; all weights of the
-    neighbourhood are kept here, as for a width of 6.
+    Each pixel of the output depends on a 3×3 neighbourhood of the input, by weights that differ with
+    the parity of its row and column. So this is a 3×3 convolution with four times the channels, whose
+    outputs are distributed over the four parities. It covers kernels of width up to 6. Images have
+    their channels last, `(batch, height, width, channels)`.
+
+    !!! example
+
+        ```python
+        import jax
+        import jax.numpy as jnp
+        import shootax as sx
+
+        layer = sx.nn.Upsample(4, 1, key=jax.random.key(0))
+        print(layer(jnp.ones((7, 6, 6, 4))).shape)  # (7, 12, 12, 1)
+        ```
     """
 
     weight: Float[Array, "3 3 inputs fourfold"]
@@ -92,10 +117,19 @@ class Upsample(eqx.Module):
 
 
 class LayerNorm(eqx.Module):
-    """Every image brought to mean 0 and variance 1 over its pixels and channels, then scaled by channel.
+    """Layer norm for images: mean 0 and variance 1 over pixels and channels, then scaled by channel.
 
-    Unlike batch norm it does the same thing in training and afterwards, and what becomes of one
-    image does not depend on the others of its batch.
+    Unlike batch norm it does the same in training and in evaluation, and each image is independent of
+    the others of its batch.
+
+    !!! example
+
+        ```python
+        import jax.numpy as jnp
+        import shootax as sx
+
+        print(sx.nn.LayerNorm(4)(jnp.ones((7, 6, 6, 4))).shape)  # (7, 6, 6, 4)
+        ```
     """
 
     scale: Float[Array, " channels"]

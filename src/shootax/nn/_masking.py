@@ -7,7 +7,23 @@ from jaxtyping import Array, Float
 
 
 class Masked(NamedTuple):
-    """The frames of sequences, and which of them are given."""
+    """Sequences of frames with a mask: targets of [`shootax.nn.masked_squared_error`][].
+
+    **Arguments:**
+
+    - `frames`: the frames, `(batch, time, ...)`.
+    - `mask`: 1 where a frame, or a pixel of it, counts and 0 where it does not.
+
+    !!! example
+
+        ```python
+        import numpy as np
+        import shootax as sx
+
+        target = sx.nn.Masked(np.zeros((5, 4, 28, 28)), np.ones((5, 4)))
+        print(target.mask.shape)  # (5, 4)
+        ```
+    """
 
     frames: Any
     mask: Any
@@ -16,9 +32,13 @@ class Masked(NamedTuple):
 def masked_squared_error(
     prediction: Float[Array, "time *shape"], target: Masked
 ) -> Float[Array, ""]:
-    """The mean squared error over the frames of one sequence that are given: a loss for `fit`.
+    """The mean squared error over those frames of one sequence that are not masked: a loss for `fit`.
 
-    The mask has an entry for each frame, or for each pixel of each frame.
+    **Arguments:**
+
+    - `prediction`: the predicted frames of one sequence.
+    - `target`: the true ones with their mask, which has an entry for each frame, or for each pixel of
+        each frame.
 
     !!! example
 

@@ -16,9 +16,10 @@ from shootax._net import Net
 
 
 class Transition(eqx.Module):
-    """From one block to the next: fewer places, more channels, and a norm if asked for.
+    """Connects two blocks: reduces the resolution, changes the number of channels, and optionally
+    normalises.
 
-    Channels are mixed by a learned map that is the same in every place.
+    Channels are mixed by a learned linear map that is the same at every pixel.
 
     !!! example
 
@@ -47,7 +48,7 @@ class Transition(eqx.Module):
         """**Arguments:**
 
         - `channels`: the numbers of channels before and after.
-        - `reduce`: `"pool"` (the mean over squares of two), `"stride"` (every second place) or
+        - `reduce`: `"pool"` (the mean over squares of two), `"stride"` (every second pixel) or
             `"none"`.
         - `groups`: of a group norm before it, 0 for none.
         - `key`: a JAX random key.
@@ -82,9 +83,13 @@ class Transition(eqx.Module):
 
 
 class Classifier(eqx.Module):
-    """Stem, blocks, mean over all places, linear map to scores; made by [`shootax.nn.resnet`][].
+    """A convolutional classifier of images `(batch, channels, *space)`; see [`shootax.nn.resnet`][].
 
-    It takes images `(batch, channels, *space)`.
+    **Arguments:**
+
+    - `stem`: a convolution before the blocks.
+    - `body`: the blocks.
+    - `head`: a linear map from the channels, averaged over all pixels, to the logits of the classes.
     """
 
     stem: eqx.nn.Conv

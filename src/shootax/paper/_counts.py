@@ -25,7 +25,16 @@ COUNTED = {
 
 
 def parameter_counts() -> list[dict[str, Any]]:
-    """The cells of both tables, each counted from a model made for it."""
+    """The cells of both tables of the paper, each counted from a model made for it.
+
+    !!! example
+
+        ```python
+        from shootax.paper import parameter_counts
+
+        print(len(parameter_counts()) > 0)  # True
+        ```
+    """
     out = []
     for name, table in COUNTED.items():
         kinds = [("particles", "dynamic-particles", k) for k in table.particles]

@@ -11,9 +11,9 @@ from shootax.paper._plan import Configuration, Settings
 
 
 class AbstractExperiment(abc.ABC):
-    """An experiment says which nets there are, what they learn, and how they are measured.
+    """An experiment: which nets are trained, on which data, and how they are evaluated.
 
-    `presets` and `recipes` map a name to settings and options; `times` says how long a preset takes.
+    `presets` and `recipes` map a name to settings and options; `times` describes how long a preset takes.
     """
 
     name: str

@@ -49,7 +49,10 @@ def draw_figures(folder: str | os.PathLike) -> tuple[list[pathlib.Path], list[st
 
 
 def compact(folder: str | os.PathLike, target: str | os.PathLike) -> pathlib.Path:
-    """Copies the results, with six digits, and the models that the figures need to a new folder."""
+    """Copies the results, with six digits, and the models that the figures need to a new folder.
+
+    **Arguments:** the `folder` of the results, and the `target`.
+    """
     results, target = Results.read(folder), pathlib.Path(target)
     target.mkdir(parents=True, exist_ok=True)
     if any(path.suffix not in (".json", ".md") and path.is_file() for path in target.iterdir()):

@@ -1,4 +1,4 @@
-"""What the experiments with images have in common: latent models, and how recipes train them."""
+"""What the experiments with images have in common: latent models, and how their recipes train them."""
 
 from collections.abc import Mapping
 from typing import Any

@@ -1,4 +1,4 @@
-"""What the experiments have in common: UpDown nets, and how their recipes are followed."""
+"""What the experiments have in common: UpDown nets, and how their recipes train them."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any

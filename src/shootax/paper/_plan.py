@@ -10,9 +10,14 @@ COLUMNS = ("experiment", "preset", "recipe", "formulation", "inflation", "partic
 
 @dataclasses.dataclass(frozen=True)
 class Settings:
-    """All that decides the numbers of a reproduction, as plain data.
+    """The settings of a reproduction, as plain data; made by [`shootax.paper.make_settings`][].
 
-    `options` belong to the experiment: sizes of data sets, learning rates and so on.
+    **Arguments:**
+
+    - `experiment`, `preset`, `recipe`: their names.
+    - `seeds`, `formulations`, `inflations`, `particles`: what is combined.
+    - `epochs`: of every training.
+    - `options`: of the experiment: sizes of data sets, learning rates and so on.
     """
 
     experiment: str
@@ -41,7 +46,13 @@ class Settings:
 
 @dataclasses.dataclass(frozen=True)
 class Configuration:
-    """One model and the way it is trained, up to the seed. `more` is the experiment's own."""
+    """One model and the way it is trained, up to the seed.
+
+    **Arguments:**
+
+    - `formulation`, `inflation`, `particles`: of the model; `None` without particles.
+    - `more`: values of the experiment's own.
+    """
 
     formulation: str
     inflation: int

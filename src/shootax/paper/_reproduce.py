@@ -14,8 +14,13 @@ from shootax.sweeps import AbstractEngine, Context, Group, Sweep, resume, seeds_
 
 
 def planned(experiment: AbstractExperiment, settings: Settings) -> list[Group]:
-    """All groups of seeds that train as one program. The split never depends on what is finished, so
-    that a group is resumed as the same program on the same seeds."""
+    """All groups of seeds that train as one program.
+
+    The split never depends on what is finished, so a group is resumed as the same program on the same
+    seeds.
+
+    **Arguments:** the `experiment` and its `settings`.
+    """
     groups = []
     for configuration in experiment.configurations(settings):
         size = experiment.group_size(settings, configuration)

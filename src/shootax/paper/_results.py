@@ -19,7 +19,10 @@ Drawn = Iterator[tuple[str, Callable[[], Any]]]
 
 @dataclasses.dataclass(frozen=True)
 class Results:
-    """The runs of a sweep, and their models where the folder has them."""
+    """The runs of a sweep, and their models where the folder has them; see `Results.read`.
+
+    **Arguments:** the `folder`, its `settings`, and the `runs`, a dictionary for each.
+    """
 
     folder: pathlib.Path
     settings: Settings

@@ -20,7 +20,15 @@ def make_settings(
     inflations: Sequence[int] | None = None,
     particles: Sequence[int] | None = None,
 ) -> Settings:
-    """The settings of a sweep: those of the preset, but for what is given.
+    """The settings of a sweep: those of the preset, except for what you give.
+
+    **Arguments:**
+
+    - `experiment`: one of [`shootax.paper.EXPERIMENTS`][].
+    - `preset`: `"smoke"`, `"quick"` or `"paper"`: the size of the sweep.
+    - `recipe`: how the models are trained, such as `"paper"` or `"best"`.
+    - `seeds`, `formulations`, `inflations`, `particles`: instead of those of the preset; `seeds` may be
+        their number.
 
     !!! example
 

@@ -14,9 +14,20 @@ SUBSCRIPTS = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
 
 
 def mapping_figure(nets: Mapping[str, Net], low: float, high: float, paths: int = 41) -> Any:
-    """The paths $x(t)$ of inputs between `low` and `high`, coloured by where they start.
+    """The paths $x(t)$ of inputs between `low` and `high`, coloured by their start.
 
-    **Arguments:** `nets` of one input by their titles, the interval, and the number of paths.
+    **Arguments:** `nets` of one input, by title; the interval from `low` to `high`; the number of
+    `paths`.
+
+    !!! example
+
+        ```python
+        import jax
+        import shootax as sx
+
+        net = sx.Net(sx.UpDown(dim=1, inflation=4), particles=3, key=jax.random.key(0))
+        figure = sx.plots.mapping_figure({"before training": net}, -1.0, 1.0)
+        ```
     """
     from matplotlib import colormaps
 
@@ -34,10 +45,20 @@ def mapping_figure(nets: Mapping[str, Net], low: float, high: float, paths: int 
 
 
 def weights_figure(nets: Mapping[str, Net], most: int = 64) -> Any:
-    """The entries of θ along depth: a row of panels for each net, a column for each part of θ.
+    """The entries of θ over depth: a row of panels for each net, a column for each part of θ.
 
-    **Arguments:** `nets` of one kind of field by their titles. Of more than `most` entries, those are
-    drawn that change most.
+    **Arguments:** `nets` with one kind of field, by title; `most`, how many entries of a part are drawn,
+    those that change most.
+
+    !!! example
+
+        ```python
+        import jax
+        import shootax as sx
+
+        net = sx.Net(sx.Affine(dim=2), particles=3, key=jax.random.key(0))
+        figure = sx.plots.weights_figure({"before training": net})
+        ```
     """
     drawn = {title: _parts(net) for title, net in nets.items()}
     columns = max(len(parts) for _, parts in drawn.values())

@@ -11,7 +11,24 @@ from shootax.plots._style import COLOURS, INK, new_figure
 
 
 def fit_figure(nets: Mapping[str, Net], x: np.ndarray, y: np.ndarray, title: str):
-    """For each net its fit of `y` over `x` with its particles marked, and $x(t)$ along depth."""
+    """For each net its fit of `y` over `x` with its particles marked, and below it $x(t)$ over depth.
+
+    **Arguments:** the `nets`, of one input, by their names; the data `x`, `y`; the `title`.
+
+    **Returns:** a Matplotlib figure.
+
+    !!! example
+
+        ```python
+        import jax
+        import numpy as np
+        import shootax as sx
+
+        x = np.linspace(-1, 1, 20)[:, None]
+        net = sx.Net(sx.UpDown(dim=1, inflation=4), particles=3, key=jax.random.key(0))
+        figure = sx.plots.fit_figure({"before training": net}, x, x**2, "A parabola")
+        ```
+    """
     figure, axes = new_figure(2, len(nets), 2.2 * len(nets), 4.2)
     order = np.argsort(x[:, 0])
     x, y = x[order], y[order]

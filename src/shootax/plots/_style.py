@@ -25,7 +25,19 @@ STYLE: Any = {
 
 
 def new_figure(rows: int, columns: int, width: float, height: float):
-    """A figure and its grid of axes, drawn without a display."""
+    """A figure and its grid of axes in the style of this library, drawn without a display.
+
+    **Arguments:** the numbers of `rows` and `columns` of axes, `width` and `height` in inches.
+
+    !!! example
+
+        ```python
+        import shootax as sx
+
+        figure, axes = sx.plots.new_figure(1, 2, width=6.0, height=3.0)
+        print(axes.shape)  # (1, 2)
+        ```
+    """
     import matplotlib
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
@@ -37,7 +49,19 @@ def new_figure(rows: int, columns: int, width: float, height: float):
 
 
 def save_figure(figure, folder: str | pathlib.Path, name: str) -> list[pathlib.Path]:
-    """Writes `name.png` and `name.svg`, and returns their paths."""
+    """Writes a figure as PNG and SVG, and returns the paths.
+
+    **Arguments:** the `figure`, the `folder` to write to, and the `name` of the files without ending.
+
+    !!! example
+
+        ```python
+        import shootax as sx
+
+        figure, axes = sx.plots.new_figure(1, 1, width=3.0, height=2.0)
+        print([path.name for path in sx.plots.save_figure(figure, ".", "empty")])
+        ```
+    """
     import matplotlib
 
     folder = pathlib.Path(folder)

@@ -14,9 +14,22 @@ def trajectories_figure(
     short: Mapping[str, Float[np.ndarray, "pieces times 2"]],
     long: Mapping[str, Float[np.ndarray, "times 2"]],
 ) -> Any:
-    """Above short pieces, below the long trajectory; the truth in grey.
+    """For each model short trajectories above a long one, with the truth in grey.
 
-    **Arguments:** the true points, and for each model by its name what it predicts.
+    **Arguments:**
+
+    - `truth`: the true points, `(points, 2)`.
+    - `short`: for each model, by name, what it predicts for short pieces, `(pieces, times, 2)`.
+    - `long`: the same for a long trajectory, `(times, 2)`.
+
+    !!! example
+
+        ```python
+        import shootax as sx
+
+        truth = sx.data.spiral().x
+        figure = sx.plots.trajectories_figure(truth, {"truth": truth[None, :5]}, {"truth": truth})
+        ```
     """
     figure, axes = new_figure(2, len(short), 2.0 * len(short), 4.2)
     reach = 1.15 * np.abs(truth).max()

@@ -1,4 +1,4 @@
-"""Weights and particles at given depths: the one place that knows how the library is asked for them."""
+"""Weights and particles at given depths: the one place that gets them from the library."""
 
 from typing import Any
 

@@ -18,10 +18,15 @@ Series: TypeAlias = Any
 class Column(NamedTuple):
     """One column of a table, as it was when a model was fitted.
 
-    A numeric column has no `levels`; its missing entries become `mean`. From whole numbers that are
-    too large for a float `offset` is subtracted first, so that what tells them apart is not lost. A
-    column of dates has a `calendar`. A column whose entries can be missing has one more number,
-    which says so.
+    **Arguments:**
+
+    - `name`: of the column.
+    - `levels`: the categories; `None` for a column of numbers or dates.
+    - `mean`: what missing numbers are replaced by.
+    - `missing`: whether entries can be missing; the column then has one more number, which marks them.
+    - `offset`: what is subtracted first from whole numbers that are too large for a float, so that
+        their differences are not lost.
+    - `calendar`: how dates become numbers.
     """
 
     name: str
@@ -47,7 +52,7 @@ class Column(NamedTuple):
 
 
 class Problems:
-    """What is wrong with columns, collected and told in one message."""
+    """Collects what is wrong with columns, to report all of it in one error."""
 
     def __init__(self) -> None:
         self.found: list[str] = []
@@ -69,10 +74,26 @@ class Problems:
 
 
 def learn(frame: Frame, categorical: Sequence[str] = (), keep: Sequence[str] = ()) -> list[Column]:
-    """What the columns of a table are. Text, truth values and those named are categorical.
+    """The columns of a table. Text and truth values are categorical. All problems of all columns are
+    reported in one error.
 
-    Columns named in `keep` may have more levels than make sense. All that is wrong with any column
-    is told in one error.
+    **Arguments:**
+
+    - `frame`: the inputs.
+    - `categorical`: names of more columns that are categories.
+    - `keep`: names of columns that may have more levels than usual.
+
+    !!! example
+
+        ```python
+        import pandas as pd
+        from shootax.sklearn import tables
+
+        frame = pd.DataFrame({"size": [1.0, None, 3.0], "colour": ["red", "blue", "red"]})
+        columns = tables.learn(frame)
+        x, warnings = tables.encode(frame, columns)
+        print(x.shape)  # (3, 4)
+        ```
     """
     columns, problems = [], Problems()
     for name in frame.columns:
@@ -101,9 +122,12 @@ def _learned(values: Series, categorical: bool, most: int) -> Column:
 
 
 def encode(frame: Frame, columns: Sequence[Column]) -> tuple[np.ndarray, list[str]]:
-    """The table as numbers, and warnings about what it has that the model does not know.
+    """The table as numbers, and warnings about entries that the model does not know.
 
-    The columns may come in any order, and others beside them are not looked at.
+    **Arguments:**
+
+    - `frame`: the table. Its columns may come in any order; others beside them are ignored.
+    - `columns`: as [`shootax.sklearn.tables.learn`][] returned them.
     """
     parts: list[np.ndarray] = []
     notes: list[str] = []
@@ -150,7 +174,10 @@ def _encoded(values: Series, column: Column, notes: list[str]) -> list[np.ndarra
 
 
 def to_json(columns: Sequence[Column]) -> list[dict[str, Any]]:
-    """As JSON can hold it."""
+    """The columns as JSON can hold them.
+
+    **Arguments:** `columns`: a list of them.
+    """
     return [
         {**column._asdict(), "calendar": column.calendar and column.calendar._asdict()}
         for column in columns
@@ -158,7 +185,10 @@ def to_json(columns: Sequence[Column]) -> list[dict[str, Any]]:
 
 
 def from_json(tree: list[dict[str, Any]]) -> list[Column]:
-    """The inverse of `to_json`. Files of older versions lack the fields with defaults."""
+    """The inverse of `to_json`. Files of older versions lack the fields with defaults.
+
+    **Arguments:** `tree`: what `to_json` returned.
+    """
     columns = [Column(**column) for column in tree]
     return [
         column._replace(calendar=column.calendar and dates.Calendar(**column.calendar))  # pyright: ignore
@@ -167,7 +197,10 @@ def from_json(tree: list[dict[str, Any]]) -> list[Column]:
 
 
 def is_categorical(values: Series) -> bool:
-    """Whether it holds text or truth values. Text that is mostly numbers is a mistake."""
+    """Whether a column holds text or truth values. Text that is mostly numbers is an error.
+
+    **Arguments:** `values`: the column.
+    """
     if pd.api.types.is_bool_dtype(values) or isinstance(values.dtype, pd.CategoricalDtype):
         return True
     if pd.api.types.is_numeric_dtype(values):
@@ -183,7 +216,10 @@ def is_categorical(values: Series) -> bool:
 
 
 def numbers_of(values: Series, offset: int = 0) -> np.ndarray:
-    """The entries as floats, less a whole number; NaN where one is missing."""
+    """The entries as floats; NaN where one is missing.
+
+    **Arguments:** `values`: the column; `offset`: a whole number to subtract.
+    """
     if pd.api.types.is_timedelta64_dtype(values):
         values = values.dt.total_seconds()
     if not pd.api.types.is_numeric_dtype(values):

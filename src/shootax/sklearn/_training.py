@@ -121,7 +121,10 @@ def outputs(net: sx.Net, x: np.ndarray, times: np.ndarray | None = None) -> np.n
 
 
 def first_too_large(x: np.ndarray) -> tuple[int, int] | None:
-    """Row and column of the first scaled input whose square overflows in single precision."""
+    """Row and column of the first scaled input whose square overflows in single precision.
+
+    **Arguments:** `x`: scaled inputs, `(samples, columns)`.
+    """
     where = np.argwhere(np.abs(x) > LARGEST)
     return (int(where[0, 0]), int(where[0, 1])) if len(where) else None
 

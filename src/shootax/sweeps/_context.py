@@ -1,4 +1,4 @@
-"""What a function of a sweep is given besides its configuration and seed."""
+"""The context of one run of a sweep."""
 
 import dataclasses
 import pathlib
@@ -8,7 +8,9 @@ from typing import Any
 
 @dataclasses.dataclass(frozen=True)
 class Context:
-    """The place of a run in its sweep.
+    """What the function of a sweep gets besides its configuration and seed.
+
+    **Arguments:**
 
     - `checkpoint`: a path for the state of the training. Pass it to [`shootax.fit`][], or write any
         file or folder there yourself: after an interruption the function is called again and finds
@@ -16,7 +18,7 @@ class Context:
     - `shared`: the values that all runs of the sweep share.
     - `out`: the folder of the sweep.
     - `name`: of this run, or group of runs, for files.
-    - `checkpoint_seconds`: how often the user wants the state to be stored.
+    - `checkpoint_seconds`: how often to write the checkpoint.
     """
 
     checkpoint: pathlib.Path
@@ -28,7 +30,7 @@ class Context:
 
     @property
     def folder(self) -> pathlib.Path:
-        """A folder for the files of this run, such as its model. It is made when first asked for."""
+        """A folder for the files of this run, such as its model. It is created on first access."""
         folder = self.out / "models" / self.name
         folder.mkdir(exist_ok=True)
         return folder

@@ -82,7 +82,18 @@ def display(title: str, runs: int, console: Any = None) -> Iterator[Display]:
 
 
 def duration(seconds: float) -> str:
-    """A length of time for people."""
+    """A length of time for people.
+
+    **Arguments:** `seconds`.
+
+    !!! example
+
+        ```python
+        from shootax.sweeps import duration
+
+        print(duration(200.0))
+        ```
+    """
     if seconds < 100:
         return f"{seconds:.0f} s"
     minutes = round(seconds / 60)

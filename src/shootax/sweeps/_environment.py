@@ -11,7 +11,16 @@ ONE_THREAD = "--xla_cpu_multi_thread_eigen=false"
 
 
 def available_cores() -> list[int]:
-    """The cores that this process may use."""
+    """The cores that this process may use.
+
+    !!! example
+
+        ```python
+        from shootax.sweeps import available_cores
+
+        print(len(available_cores()) > 0)  # True
+        ```
+    """
     if hasattr(os, "sched_getaffinity"):  # not on macOS and Windows
         return sorted(os.sched_getaffinity(0))
     return list(range(os.cpu_count() or 1))
@@ -23,6 +32,21 @@ def thread_environment(given: Mapping[str, str], threads: int = 1, jobs: int = 1
     The choice between CPU and GPU is left to JAX and to you (`JAX_PLATFORMS`). One process takes most
     of the memory of a GPU when it starts; with several `jobs` that is switched off, unless you have
     set `XLA_PYTHON_CLIENT_PREALLOCATE` yourself.
+
+    **Arguments:**
+
+    - `given`: the environment to start from, such as `os.environ`.
+    - `threads`: how many the process may use.
+    - `jobs`: how many such processes run at once.
+
+    !!! example
+
+        ```python
+        import os
+        from shootax.sweeps import thread_environment
+
+        print(thread_environment(os.environ, threads=2)["OMP_NUM_THREADS"])  # 2
+        ```
     """
     out = {**given, **dict.fromkeys(THREADS, str(threads))}
     if threads == 1:

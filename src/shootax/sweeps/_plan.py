@@ -20,7 +20,8 @@ RESERVED = ("seed", "seconds", "processor_seconds", "status", "reason")
 class Group:
     """The runs of one call: one configuration with one seed, or several.
 
-    `name` is for files, `title` for people.
+    **Arguments:** the `name` for files, the `title` for people, the configuration `config` and the
+    `seeds`.
     """
 
     name: str
@@ -71,7 +72,7 @@ def grid_sweep(
 ) -> Sweep:
     """The sweep over all combinations of a grid, or over a list of configurations.
 
-    The arguments are those of `run_sweep`.
+    **Arguments:** as in [`shootax.sweeps.run_sweep`][].
     """
     configs = _configs(grid)
     chosen = chosen_seeds(seeds)
@@ -108,12 +109,34 @@ def grid_sweep(
 
 
 def split_seeds(seeds: Sequence[int], size: int) -> list[tuple[int, ...]]:
-    """The seeds in groups of at most `size`."""
+    """The seeds in groups.
+
+    **Arguments:** the `seeds`, and the largest `size` of a group.
+
+    !!! example
+
+        ```python
+        from shootax.sweeps import split_seeds
+
+        print(split_seeds(range(5), 2))  # [(0, 1), (2, 3), (4,)]
+        ```
+    """
     return [tuple(seeds[i : i + size]) for i in range(0, len(seeds), size)]
 
 
 def seeds_name(seeds: Sequence[int]) -> str:
-    """The end of a group's name, such as `s0` or `s0-9`."""
+    """The end of a group's name, such as `s0` or `s0-9`.
+
+    **Arguments:** the `seeds` of the group.
+
+    !!! example
+
+        ```python
+        from shootax.sweeps import seeds_name
+
+        print(seeds_name((0, 1, 2)))  # s0-2
+        ```
+    """
     return f"s{seeds[0]}-{seeds[-1]}" if len(seeds) > 1 else f"s{seeds[0]}"
 
 

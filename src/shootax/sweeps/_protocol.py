@@ -43,6 +43,8 @@ class Worker:
     """The parent's side: a process that is started when first needed."""
 
     def __init__(self, command: Sequence[str], env: Mapping[str, str]):
+        """**Arguments:** the `command` to start, and its environment `env`."""
+
         self._command, self._env = list(command), dict(env)
         self._process: subprocess.Popen[str] | None = None
         self._closed = False

@@ -57,6 +57,19 @@ def run_sweep(
     **Returns:** a list of dictionaries, one for each run, with the configuration, `seed`, `seconds`,
     `status` (`"ok"`, `"diverged"` or `"failed"`), `reason`, and what the function returned. NaN and
     infinity become `None`. The same list is in `results.json`.
+
+    !!! example
+
+        ```python
+        import pathlib
+        from shootax.sweeps import run_sweep
+
+        # Usually a function of your own script or module.
+        study = pathlib.Path("study.py")
+        study.write_text("def run(config, seed, ctx): return {'score': config['size'] + seed}")
+        runs = run_sweep(f"{study.resolve()}:run", {"size": [1, 2]}, "results", seeds=2)
+        print([run["score"] for run in runs])  # [1, 2, 2, 3]
+        ```
     """
     sweep = grid_sweep(function, grid, seeds=seeds, together=together, shared=shared)
     return resume(
@@ -80,7 +93,7 @@ def resume(
 ) -> list[Run]:
     """Runs what is not finished in the folder `out` yet, and returns the results of all.
 
-    The arguments are those of `run_sweep`.
+    **Arguments:** `sweep`: the sweep; the rest as in [`shootax.sweeps.run_sweep`][].
     """
     chosen, store = as_engine(engine, jobs), Store(out)
     store.open(sweep.settings)

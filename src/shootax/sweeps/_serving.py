@@ -79,7 +79,7 @@ def _checked(returned: Any, group: Group) -> list[Mapping[str, Any]]:
 
 
 def _run(group: Group, seed: int, result: Mapping[str, Any]) -> Run:
-    """A run with all its columns. What the sweep asked for is not overwritten."""
+    """A run with all its columns. The values of the sweep are not overwritten."""
     requested = {**group.config, "seed": seed}
     entries = plain(result)
     for name in requested.keys() & entries.keys():

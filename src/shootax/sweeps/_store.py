@@ -1,4 +1,4 @@
-"""The folder of a sweep: what was asked for, and what has come of it so far."""
+"""The folder of a sweep: its settings, and the results so far."""
 
 import contextlib
 import json
@@ -23,7 +23,10 @@ PACKAGES = ("shootax", "jax", "jaxlib", "equinox", "optax", "diffrax", "numpy", 
 
 class Store:
     """`sweep.json` (settings and versions), `results.json` (all runs), and below them `runs/`,
-    `models/` and `checkpoints/`, a file for each group of seeds or each run."""
+    `models/` and `checkpoints/`, a file for each group of seeds or each run.
+
+    **Arguments:** `folder`: the folder of the sweep.
+    """
 
     def __init__(self, folder: str | os.PathLike):
         self.folder = pathlib.Path(folder)
@@ -149,7 +152,10 @@ def failed(group: Group, reason: str) -> list[Run]:
 
 
 def read_results(folder: str | os.PathLike) -> list[Run]:
-    """The runs in a folder of a sweep, a dictionary for each."""
+    """The runs in the folder of a sweep, a dictionary for each.
+
+    **Arguments:** `folder`: the folder.
+    """
     path = pathlib.Path(folder) / "results.json"
     if not path.exists():
         raise FileFormatError(
@@ -163,7 +169,10 @@ def read_results(folder: str | os.PathLike) -> list[Run]:
 
 
 def read_settings(folder: str | os.PathLike) -> dict[str, Any]:
-    """The settings that a sweep was started with."""
+    """The settings that a sweep was started with.
+
+    **Arguments:** `folder`: its folder.
+    """
     path = pathlib.Path(folder) / "sweep.json"
     if not path.exists():
         raise FileFormatError(f"{folder} has no results: {path.name} is missing.")

@@ -5,7 +5,19 @@ from typing import Any
 
 
 def to_pandas(runs: Sequence[dict[str, Any]]) -> Any:
-    """The runs as a `pandas.DataFrame`, a row for each."""
+    """The runs as a `pandas.DataFrame`, a row for each.
+
+    **Arguments:** `runs`: as [`shootax.sweeps.run_sweep`][] or [`shootax.sweeps.read_results`][]
+    returns them.
+
+    !!! example
+
+        ```python
+        from shootax.sweeps import to_pandas
+
+        print(to_pandas([{"seed": 0, "error": 0.1}, {"seed": 1, "error": 0.2}]).shape)  # (2, 2)
+        ```
+    """
     try:
         import pandas as pd
     except ImportError as error:

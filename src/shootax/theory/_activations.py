@@ -16,7 +16,7 @@ Interval = Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]
 
 @dataclasses.dataclass(frozen=True)
 class ActivationBounds:
-    """What the theory needs to know of an elementwise function σ.
+    """The constants of an elementwise function σ that the bounds need.
 
     **Arguments:**
 
@@ -26,6 +26,19 @@ class ActivationBounds:
     - `sup`: $\\sup |σ|$, infinite if σ is unbounded.
     - `on_interval`: optional, sharper: maps arrays `low`, `high` to $\\sup |σ|$ and to the Lipschitz
         constant on each interval.
+
+    !!! example
+
+        ```python
+        import jax
+        import jax.numpy as jnp
+        import shootax as sx
+        from shootax import theory
+
+        net = sx.Net(sx.Affine(dim=2, activation=jnp.arctan), particles=3, key=jax.random.key(0))
+        arctan = theory.ActivationBounds(lipschitz=1.0, offset=0.0, sup=jnp.pi / 2)
+        print(theory.certify(net, jnp.ones((5, 2)), activations=arctan).holds)  # True
+        ```
     """
 
     lipschitz: float

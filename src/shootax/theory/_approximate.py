@@ -21,7 +21,9 @@ VelocityField = Callable[[float, np.ndarray], Any]
 
 @dataclasses.dataclass(frozen=True)
 class Approximation:
-    """What [`shootax.theory.approximate_flow`][] built.
+    """The result of [`shootax.theory.approximate_flow`][].
+
+    **Arguments:**
 
     - `net`: the UpDown net.
     - `epsilon`: the largest difference between the fields, $\\max |w(t, x) - f(x, θ_i)|$, over a sample

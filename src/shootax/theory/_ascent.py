@@ -18,10 +18,16 @@ from shootax.theory._model import is_conserved
 
 @dataclasses.dataclass(frozen=True)
 class RademacherEstimate:
-    """The mean over draws of random signs of the best value found, with its standard error.
+    """The result of [`shootax.theory.rademacher_estimate`][].
 
     Gradient ascent finds local maxima, over ensembles of a given number of particles, so in expectation
     this is at most the complexity of the class.
+
+    **Arguments:**
+
+    - `value`: the mean over the draws of random signs.
+    - `standard_error`: of this mean.
+    - `draws`: the best value found for each draw.
     """
 
     value: float
@@ -52,6 +58,20 @@ def rademacher_estimate(
     - `iterations`, `learning_rate`: of Adam.
     - `component`: $k$, in the state as one vector.
     - `key`: a JAX random key.
+
+    !!! example
+
+        ```python
+        import jax
+        import jax.numpy as jnp
+        import shootax as sx
+        from shootax import theory
+
+        net = sx.Net(sx.UpDown(dim=1, inflation=2), particles=3, key=jax.random.key(0))
+        x = jnp.linspace(-1, 1, 10)[:, None]
+        found = theory.rademacher_estimate(net, x, draws=2, iterations=5, key=jax.random.key(1))
+        print(found.draws.shape)  # (2,)
+        ```
     """
     control = net.control
     if not (isinstance(control, sx.Particles) and is_conserved(control)):

@@ -11,8 +11,12 @@ import numpy as np
 class Row:
     """One quantity with its bounds and its measured value.
 
-    `energy` is the bound from the norm $‖f‖$ alone (for particles: from $t = 0$), `path` the one from
-    the weights along the path.
+    **Arguments:**
+
+    - `quantity`: its name.
+    - `energy`: the bound from the norm $‖f‖$ alone (for particles: from $t = 0$).
+    - `path`: the bound from the weights along the path.
+    - `measured`: the value on the data.
     """
 
     quantity: str
@@ -33,9 +37,12 @@ class Row:
 
 @dataclasses.dataclass(frozen=True)
 class Certificate:
-    """What [`shootax.theory.certify`][] found.
+    """The result of [`shootax.theory.certify`][].
+
+    **Arguments:**
 
     - `rows`: bounds beside measured values.
+    - `field`, `samples`, `T`: the name of the field, the number of samples, the final time.
     - `norm_squared`: $‖f(·, θ)‖^2 = 2R$ at $t = 0$; `norm_path` the same along depth; `drift` its largest
       relative change, which is the error of the integrator where `conserved`.
     - `length`: $∫ ‖f(·, θ(t))‖\\, dt$, the length of the path of maps.
@@ -46,6 +53,7 @@ class Certificate:
     - `inverse_error`: the largest error of flowing to the end and back.
     - `integrator_error`: the largest difference between the net's own integrator and a fine one. The
       bounds are those of the flow in continuous depth.
+    - `tolerance`: the relative rounding error that comparisons allow.
     """
 
     rows: tuple[Row, ...]

@@ -26,7 +26,7 @@ def certify(
     steps: int = 100,
     jacobians: int = 16,
 ) -> Certificate:
-    """What the theory guarantees of a model, beside what it does on data.
+    """Compares what the theory guarantees for a model with what is measured on data.
 
     The field must be linear in θ with a quadratic penalty. Its norm in the RKHS with the kernel
     $k(z, z) = L_z M^{-1} L_z^⊤$ is then $\\sqrt{2R}$, which the particles conserve. From this number
@@ -54,7 +54,7 @@ def certify(
     - `radius`: certify all initial states with norms up to this one, instead of the box of the data.
     - `activations`: [`shootax.theory.ActivationBounds`][] of an activation that the library does not
         know, or a mapping from functions to these.
-    - `steps`: of the fine grid on which the weights and the data are followed.
+    - `steps`: of the fine grid on which the weights and the data are integrated.
     - `jacobians`: at how many samples the Jacobian of the flow is computed.
     """
     start = initial_states(net, x)

@@ -211,7 +211,7 @@ def updown_from_pieces(
     (lem:updown_shl).
 
     Every piece has a block of the hidden state to itself, so the inflation is the number of pieces times
-    the width over the dimension. The lemma speaks of weights that are piecewise continuous; its proof
+    the width over the dimension. The lemma assumes weights that are piecewise continuous; its proof
     differentiates `theta2` and `b2`, so on each piece these must be continuously differentiable.
 
     **Arguments:**
@@ -221,6 +221,22 @@ def updown_from_pieces(
     - `jumps`: the times between the pieces, one fewer, increasing, inside $(0, T)$. A fixed-step
         integrator is exact to its order where they are grid points.
     - `activation`, `T`, `integrator`: as there.
+
+    !!! example
+
+        ```python
+        import jax.numpy as jnp
+        from shootax import theory
+
+        def first(t):
+            return {"theta1": jnp.eye(2), "theta2": jnp.eye(2), "b1": jnp.ones(2), "b2": jnp.zeros(2)}
+
+        def second(t):
+            return {**first(t), "theta2": -jnp.eye(2)}
+
+        net = theory.updown_from_pieces([first, second], jumps=[0.5])
+        print(net(jnp.ones((3, 2))).shape)  # (3, 2)
+        ```
     """
     times = (0.0, *map(float, jumps), float(T))
     if len(jumps) != len(pieces) - 1 or not all(a < b for a, b in itertools.pairwise(times)):

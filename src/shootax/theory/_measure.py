@@ -1,4 +1,4 @@
-"""The flow of a trained model, followed finely, and its derivative."""
+"""The flow of a trained model on a fine grid, and its derivative."""
 
 from typing import NamedTuple
 

@@ -50,7 +50,10 @@ STEPS = 400
 
 @dataclasses.dataclass(frozen=True)
 class RademacherBounds:
-    """Bounds of the complexity of all flows with the norm of a model.
+    """Bounds of the complexity of all flows with the norm of a model; see
+    [`shootax.theory.rademacher`][].
+
+    **Arguments:**
 
     - `samples`: $n$.
     - `norm_squared`: $B^2 = 2R$; `T` the depth.
@@ -189,10 +192,14 @@ def _integrated(
 
 @dataclasses.dataclass(frozen=True)
 class GeneralisationBound:
-    """With probability $1 - δ$ the expected loss exceeds the mean over the data by at most `total`.
+    """With probability $1 - δ$ the expected loss exceeds the mean over the data by at most `total`; see
+    [`shootax.theory.generalisation_bound`][].
 
-    `complexity` is the share of the class of flows, `confidence` that of the chance of the sample, and
-    `norm_squared` the power of two above $2R$ that stands for the class.
+    **Arguments:**
+
+    - `complexity`: the term of the class of flows.
+    - `confidence`: the term of the random sample.
+    - `norm_squared`: the power of two above $2R$ that defines the class.
     """
 
     complexity: float
@@ -231,6 +238,20 @@ def generalisation_bound(
     - `loss_lipschitz`: λ, for the Euclidean norm of the output.
     - `loss_sup`: $c$, the largest value of the loss.
     - `delta`: δ.
+
+    !!! example
+
+        ```python
+        import jax
+        import jax.numpy as jnp
+        import shootax as sx
+        from shootax import theory
+
+        net = sx.Net(sx.UpDown(dim=1, inflation=4), particles=5, key=jax.random.key(0))
+        x = jnp.linspace(-1, 1, 50)[:, None]
+        bound = theory.generalisation_bound(net, x, loss_lipschitz=1.0, loss_sup=1.0)
+        print(bound.total > 0)  # True
+        ```
     """
     slope = checks.positive_number(loss_lipschitz, "loss_lipschitz")
     largest = checks.positive_number(loss_sup, "loss_sup")
