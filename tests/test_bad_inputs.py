@@ -28,7 +28,8 @@ from bad_models import (
     case,
 )
 from cases import KEY
-from shootax import data, export, nn
+from shootax import data, export, extend, nn
+from shootax import maximisers as mx
 from shootax.sklearn import ShootingClassifier, ShootingRegressor
 
 FRAMES = data.Sequences(np.ones((2, 3, 1)))
@@ -207,7 +208,53 @@ FILES = [
     ),
 ]
 
+SETTINGS = [
+    case("shape-negative", lambda: sx.shape(-1), V, "size of an axis must be", "got -1"),
+    case("shape-text", lambda: sx.shape("a"), V, "size of an axis must be", "'a'"),
+    case("uniform-text", lambda: sx.Uniform("a", "b"), V, "low must be a number", "'a'"),
+    case("newton-tolerance", lambda: mx.Newton(tolerance=-1), V, "tolerance must be", "got -1"),
+    case("newton-seed", lambda: mx.QuasiNewton(seed="a"), V, "seed must be", "'a'"),
+    case("vertex-spread", lambda: mx.VertexSearch(spread=0), V, "spread must be", "got 0"),
+    case("closed-drift", lambda: mx.ClosedForm(drift=None), V, "drift must be True or False"),
+    case("updown-theta3", lambda: sx.UpDown(2, theta3="yes"), V, "theta3 must be", "'yes'"),
+    case("layer-bias", lambda: sx.SingleHiddenLayer(2, 3, bias=1), V, "bias must be True or False"),
+    case("linearity", lambda: sx.linearity(3), T, "field must be an instance", "got 3"),
+    case("infer-layout", lambda: extend.infer_layout(3), T, "field must be an instance", "got 3"),
+    case("sparse-groups", lambda: sx.BlockSparse(3), T, "groups must be a sequence", "got 3"),
+    case("sparse-links", lambda: sx.BlockSparse((2, 2), "ab"), T, "links must be", "'ab'"),
+    case(
+        "function-number",
+        lambda: sx.FunctionField(3, state=sx.shape(2), theta=sx.shape()),
+        *(T, "function must be a function", "got 3"),
+    ),
+    case(
+        "function-state",
+        lambda: sx.FunctionField(ident, state="a", theta=sx.shape()),
+        *(T, "state must be shapes", "'a'"),
+    ),
+    case("layout-parts", lambda: extend.Layout({"x": 0}, (), ()), V, "size of part 'x' must be"),
+    case(
+        "layout-target",
+        lambda: extend.Layout(
+            {"x": 2}, (extend.Feature("s", "x"),), (extend.Block("A", "y", "s"),)
+        ),
+        *(V, "Unknown target of the block 'A'", "Choose one of: x"),
+    ),
+    case("cosine-text", lambda: sx.Cosine(warmup="a"), V, "warmup of Cosine must be", "'a'"),
+    case("plateau-floor", lambda: sx.Plateau(floor=-1), V, "floor of Plateau must be", "got -1"),
+    case("validation-fraction", lambda: sx.Validation(-0.1), V, "between 0 and 1", "-0.1"),
+    case("true-is-no-number", lambda: sx.Transport(ridge=True), V, "ridge must be", "True"),
+    case("compress-net", lambda: sx.compress(3), T, "net must be an instance of Net", "got 3"),
+    case("affine-lift", lambda: nn.AffineLift(0, 2, key=KEY), V, "dim must be", "got 0"),
+    case("affine-lift-key", lambda: nn.AffineLift(1, 2, key=0), T, *NOT_A_KEY),
+    case("transition-groups", lambda: nn.Transition((3, 2), groups=2, key=KEY), V, "must divide"),
+    case("maximise-field", lambda: mx.maximise(3, sx.Quadratic(), X, X), T, "field must be"),
+    case("maximise-shape", lambda: mx.maximise(FIELD, sx.Quadratic(), X, X), V, "q must be states"),
+    case("checkpoint-path", lambda: extend.Checkpoint(3), T, "path must be", "got 3"),
+]
+
 TRAINING = [
+    case("fit-number", lambda: sx.fit(3, X, X), V, "must be a model", "fit(net, x, y)"),
     case("fit-epochs", lambda: sx.fit(NET, X, X, epochs="3"), V, "epochs must be", "'3'"),
     case(
         "fit-nothing", lambda: sx.fit(NET, None, None), V, "data are empty", "at least one sample"
@@ -233,7 +280,18 @@ TRAINING = [
     case("classifier-unfitted", lambda: ShootingClassifier().predict(X), V, "not fitted yet"),
 ]
 
-ALL = [*NETS, *INPUTS, *INTEGRATORS, *CONTROLS, *FIELDS, *MEASURES, *LAYERS, *DATA, *TRAINING]
+ALL = [
+    *NETS,
+    *INPUTS,
+    *INTEGRATORS,
+    *CONTROLS,
+    *FIELDS,
+    *MEASURES,
+    *LAYERS,
+    *DATA,
+    *SETTINGS,
+    *TRAINING,
+]
 
 
 def check(case: Case, *args: Any) -> None:

@@ -10,6 +10,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, PyTree
 
 from shootax import _checks as checks
+from shootax._arrays import as_arrays
 from shootax._bake import bake
 from shootax._controls import AbstractParticleControl, Particles
 from shootax._disk_cache import keeping_programs
@@ -76,10 +77,12 @@ def bake_report(
     own = _fixed_step(net)
     if steps is None:
         steps = sorted({-(-own.steps // n) for n in range(1, 9)}, reverse=True)
-    batch, truth = jax.tree.leaves(x)[0].shape[0], net(x)
+    x = as_arrays(x)
+    truth = net(x)
+    batch = jax.tree.leaves(x)[0].shape[0]
     live = _live_operations(net, batch) * own.steps * len(own.fractions)
     lines = []
-    for number in steps:
+    for number in checks.sequence(steps, "steps", "steps=(10, 5)"):
         number = checks.positive_integer(number, "steps")
         coarse = dataclasses.replace(own, steps=number)
         plain = bake(net, integrator=coarse)

@@ -85,7 +85,11 @@ class ParticleChain(eqx.Module):
         - `nets`: the blocks, all with [`shootax.Particles`][] or [`shootax.FrozenParticles`][].
         - `transitions`: functions from batch to batch, one between each block and the next.
         """
-        nets, transitions = tuple(nets), tuple(transitions)
+        example = "ParticleChain((first, second), (transition,))"
+        nets = checks.sequence(nets, "nets", example)
+        transitions = checks.sequence(transitions, "transitions", example)
+        for transition in transitions:
+            checks.function(transition, "Each of transitions", "a function from batch to batch")
         for net in nets:
             checks.instance(net, Net, "Each of nets", "ParticleChain((first, second), (f,))")
             if not isinstance(net.control, AbstractParticleControl):

@@ -2,6 +2,8 @@
 
 import inspect
 import math
+import os
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import equinox as eqx
@@ -57,11 +59,50 @@ def positive_integer(value: Any, name: str) -> int:
     return int(value)
 
 
+def non_negative_integer(value: Any, name: str) -> int:
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 0:
+        raise ValueError(f"{name} must be a whole number of at least 0, got {value!r}.")
+    return int(value)
+
+
 def seed(value: Any) -> int:
     """A whole number of at least 0, as random generators take."""
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 0:
-        raise ValueError(f"seed must be a whole number of at least 0, got {value!r}.")
-    return int(value)
+    return non_negative_integer(value, "seed")
+
+
+def boolean(value: Any, name: str) -> bool:
+    if not isinstance(value, bool | np.bool_):
+        raise ValueError(f"{name} must be True or False, got {value!r}.")
+    return bool(value)
+
+
+def sequence(value: Any, name: str, example: str) -> tuple:
+    """`value` as a tuple, if it is a list, a tuple or something of their kind."""
+    if isinstance(value, str | bytes | Mapping) or not isinstance(value, Iterable):
+        raise TypeError(f"{name} must be a sequence, as in {example}; got {shown(value)}.")
+    return tuple(value)
+
+
+def extent(value: Any) -> tuple[int, ...]:
+    """The size of an image: a whole number for each axis of space."""
+    sizes = sequence(value, "size", "size=(6, 6)")
+    if not sizes:
+        raise ValueError("size must have a number for each axis of space, as in (6, 6); got ().")
+    return tuple(positive_integer(n, "size") for n in sizes)
+
+
+def path(value: Any, name: str) -> Any:
+    """`value`, if it can be the name of a file or folder."""
+    if not isinstance(value, str | os.PathLike) or not str(value):
+        raise TypeError(f"{name} must be text or a pathlib.Path, got {shown(value)}.")
+    return value
+
+
+def function(value: Any, name: str, what: str) -> Any:
+    """`value`, if it can be called and is no class."""
+    if not callable(value) or inspect.isclass(value):
+        raise TypeError(f"{name} must be {what}, got {shown(value)}.")
+    return value
 
 
 def positive_number(value: Any, name: str) -> float:
@@ -84,9 +125,16 @@ def number(value: Any, name: str) -> float:
     return _as_float(value, f"{name} must be a number")
 
 
+def finite_number(value: Any, name: str) -> float:
+    found = number(value, name)
+    if not math.isfinite(found):
+        raise ValueError(f"{name} must be a finite number, got {value!r}.")
+    return found
+
+
 def _as_float(value: Any, expected: str) -> float:
     try:
-        if isinstance(value, str | bytes):  # float("1") would let T="1" pass
+        if isinstance(value, str | bytes | bool | np.bool_):  # float("1") would let T="1" pass
             raise TypeError
         return float(value)
     except (TypeError, ValueError):

@@ -8,6 +8,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray, PyTree
 
 from shootax import _checks as checks
+from shootax._arrays import as_arrays
 from shootax._compile import one_off
 from shootax._fields import AbstractField
 
@@ -58,6 +59,8 @@ class Uniform(AbstractPosition):
     hidden: float = eqx.field(static=True, default=0.5)
 
     def __check_init__(self):
+        for name in ("low", "high"):
+            checks.finite_number(getattr(self, name), name)
         if not self.low < self.high:
             raise ValueError(f"Uniform needs low < high, got low={self.low}, high={self.high}.")
         checks.non_negative_number(self.hidden, "hidden")
@@ -188,10 +191,10 @@ class Ensemble(eqx.Module):
     def __check_init__(self):
         for name, part in (("q", self.q), ("p", self.p)):
             leaves = jax.tree.leaves(part)
-            if not leaves or any(jnp.ndim(leaf) == 0 for leaf in leaves):
+            if not leaves or any(getattr(leaf, "ndim", 0) == 0 for leaf in leaves):
                 raise ValueError(
                     f"{name} must hold arrays with the particles along their leading axis, got "
-                    f"{part!r}. Draw particles with Ensemble.draw(field, 15, key=key)."
+                    f"{checks.shown(part)}. Draw particles with Ensemble.draw(field, 15, key=key)."
                 )
         shapes = [jax.tree.map(jnp.shape, part) for part in (self.q, self.p)]
         if shapes[0] != shapes[1]:
@@ -248,7 +251,11 @@ class Ensemble(eqx.Module):
         - `key`: a JAX random key.
         """
         scale = checks.non_negative_number(momentum, "momentum")
+        key = checks.random_key(key)
+        states = as_arrays(states)
         leaves = jax.tree.leaves(states)
+        for leaf in leaves:
+            checks.real_numbers(leaf, "states")
         if not leaves or leaves[0].shape[:1] in ((), (0,)):
             raise ValueError("An ensemble needs at least one particle, got no states.")
         return cls(states, _momenta(states, scale, key))

@@ -41,9 +41,17 @@ class AbstractLift(eqx.Module):
         return field.visible_state
 
 
+def random_affine(
+    inputs: int, outputs: int, key: PRNGKeyArray, names: tuple[str, str]
+) -> tuple[Array, Array]:
+    """A matrix and a vector, both uniform in $±1/\\sqrt{inputs}$, of sizes with these names."""
+    inputs = checks.positive_integer(inputs, names[0])
+    outputs = checks.positive_integer(outputs, names[1])
+    return _drawn(inputs, outputs, checks.random_key(key))
+
+
 @one_off
-def random_affine(inputs: int, outputs: int, key: PRNGKeyArray) -> tuple[Array, Array]:
-    """A matrix and a vector, both uniform in $±1/\\sqrt{inputs}$."""
+def _drawn(inputs: int, outputs: int, key: PRNGKeyArray) -> tuple[Array, Array]:
     bound = inputs**-0.5
     weight_key, bias_key = jax.random.split(key)
     return (
@@ -143,7 +151,7 @@ class AffineLift(AbstractLift):
     def __init__(self, dim: int, hidden: int, *, key: PRNGKeyArray):
         """**Arguments:** the numbers of visible and of hidden entries, or channels, and a JAX random
         `key`. Both parameters start uniform in $±1/\\sqrt{dim}$."""
-        self.weight, self.bias = random_affine(dim, hidden, key)
+        self.weight, self.bias = random_affine(dim, hidden, key, ("dim", "hidden"))
 
     def __call__(self, x: Float[Array, " dim"]) -> Float[Array, " state"]:
         return jnp.concatenate([x, self.weight @ x + self.bias])
@@ -174,11 +182,7 @@ class LinearLift(AbstractLift):
     def __init__(self, inputs: int, state: int, *, key: PRNGKeyArray):
         """**Arguments:** the numbers of inputs and of scalars of the state. Both parameters start
         uniform in $±1/\\sqrt{inputs}$."""
-        inputs, state = (
-            checks.positive_integer(inputs, "inputs"),
-            checks.positive_integer(state, "state"),
-        )
-        self.weight, self.bias = random_affine(inputs, state, key)
+        self.weight, self.bias = random_affine(inputs, state, key, ("inputs", "state"))
 
     def __call__(self, x: Float[Array, " inputs"]) -> Float[Array, " state"]:
         return self.weight @ x + self.bias
@@ -207,7 +211,7 @@ class ChannelLift(AbstractLift):
     def __init__(self, dim: int, hidden: int, *, key: PRNGKeyArray):
         """**Arguments:** the numbers of visible and of hidden entries, or channels, and a JAX random
         `key`. Both parameters start uniform in $±1/\\sqrt{dim}$."""
-        self.weight, self.bias = random_affine(dim, hidden, key)
+        self.weight, self.bias = random_affine(dim, hidden, key, ("dim", "hidden"))
 
     def __call__(self, x: Array) -> Array:
         bias = self.bias.reshape(-1, *(1,) * (x.ndim - 1))
@@ -242,7 +246,7 @@ class MLPLift(AbstractLift):
         - `width`, `act`: the number of neurons and their activation.
         - `key`: a JAX random key.
         """
-        keys = jax.random.split(key)
+        keys = jax.random.split(checks.random_key(key))
         self.first = AffineLift(dim, checks.positive_integer(width, "width"), key=keys[0])
         self.second = AffineLift(width, hidden, key=keys[1])
         self.activation = activation(act)

@@ -142,8 +142,9 @@ def _reason(field: AbstractField, lift: AbstractLift, sample: tuple[int, ...]) -
 
 
 def _check_part(part: Any, name: str, others: str) -> None:
+    number = isinstance(part, int) and not isinstance(part, bool) and name == "readout"
     if isinstance(part, type) or not (
-        part is None or isinstance(part, str | int) or callable(part)
+        part is None or isinstance(part, str) or number or callable(part)
     ):
         raise TypeError(
             f"{name} must be {others}, or a module that is called with one sample; got "

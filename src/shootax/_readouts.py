@@ -96,7 +96,7 @@ class LinearReadout(AbstractReadout):
     def __init__(self, dim: int, out: int, *, key: PRNGKeyArray):
         """**Arguments:** the numbers of visible entries of the state and of outputs, and a JAX random
         `key`. Both parameters start uniform in $±1/\\sqrt{dim}$."""
-        self.weight, self.bias = random_affine(dim, checks.positive_integer(out, "out"), key)
+        self.weight, self.bias = random_affine(dim, out, key, ("dim", "out"))
 
     def __call__(self, z: Float[Array, " state"]) -> Float[Array, " out"]:
         return self.weight @ z[: self.weight.shape[1]] + self.bias

@@ -111,6 +111,7 @@ def compress(
             print(point.particles, point.error, point.bound)
         ```
     """
+    checks.instance(net, Net, "net", "compress(net) with one Net")
     problem = _problem(net, x, checks.one_of(match, ("weights", "outputs"), "match"))
     tolerance = checks.positive_number(tolerance, "tolerance")
     search = _Search(
@@ -118,10 +119,13 @@ def compress(
         problem,
         checks.positive_integer(starts, "starts"),
         checks.positive_integer(iterations, "iterations"),
-        jax.random.key(0) if key is None else key,
+        jax.random.key(0) if key is None else checks.random_key(key),
     )
     if particles is not None:
-        for number in sorted({checks.positive_integer(n, "particles") for n in particles}):
+        numbers = checks.sequence(particles, "particles", "particles=(1, 2, 4)")
+        if not numbers:
+            raise ValueError("particles must have at least one number to try, got none.")
+        for number in sorted({checks.positive_integer(n, "particles") for n in numbers}):
             search.at(number)
     else:
         search.automatic(tolerance)

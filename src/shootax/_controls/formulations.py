@@ -39,6 +39,7 @@ def formulation(
     example = 'formulation("dynamic-particles", UpDown(dim=2), key=key)'
     checks.instance(field, AbstractField, "field", example)
     checks.random_key(key)
+    checks.positive_integer(particles, "particles")
     if name == "static-direct":
         return Static(field, key=key, **options)
     if name == "dynamic-direct":

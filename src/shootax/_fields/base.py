@@ -13,6 +13,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, PyTree
 
+from shootax import _checks as checks
 from shootax._activations import Activation
 
 if TYPE_CHECKING:
@@ -37,6 +38,7 @@ def shape(*size: int) -> jax.ShapeDtypeStruct:
         print(sx.shape(2, 3).shape)  # (2, 3)
         ```
     """
+    size = tuple(checks.non_negative_integer(n, "The size of an axis") for n in size)
     return jax.ShapeDtypeStruct(size, jnp.float32)
 
 

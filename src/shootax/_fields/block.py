@@ -16,6 +16,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from shootax import _checks as checks
 from shootax._activations import Activation, identity
 from shootax._fields.base import AbstractField, Linearity, shape
 
@@ -97,6 +98,24 @@ class Layout:
     features: tuple[Feature, ...]
     blocks: tuple[Block, ...]
     damping: tuple[tuple[str, float], ...] = ()
+
+    def __post_init__(self):
+        if not isinstance(self.parts, Mapping) or not self.parts:
+            raise TypeError(
+                'parts must be a dictionary of sizes, as in {"x": 2}; got '
+                f"{checks.shown(self.parts)}."
+            )
+        for part, size in self.parts.items():
+            checks.positive_integer(size, f"The size of part {part!r}")
+        for feature in checks.sequence(self.features, "features", '(Feature("x", "x"),)'):
+            checks.instance(feature, Feature, "Each of features", 'Feature("x", "x")')
+            if feature.part is not None:
+                checks.one_of(feature.part, self.parts, f"part of the feature {feature.name!r}:")
+        names = {feature.name for feature in self.features}
+        for block in checks.sequence(self.blocks, "blocks", '(Block("A", "x", "x"),)'):
+            checks.instance(block, Block, "Each of blocks", 'Block("A", "x", "x")')
+            checks.one_of(block.target, self.parts, f"target of the block {block.name!r}:")
+            checks.one_of(block.feature, names, f"feature of the block {block.name!r}:")
 
     def __hash__(self) -> int:
         return hash((tuple(self.parts.items()), self.features, self.blocks, self.damping))

@@ -23,7 +23,25 @@ from shootax._fields.base import AbstractField, Linearity, shape
 from shootax._fields.block import Block, Feature, Layout
 
 
-class AbstractConvField(AbstractField):
+class AbstractImageField(AbstractField):
+    """A field, linear in θ, whose states are images of any extent: `size` is that of the particles."""
+
+    size: eqx.AbstractVar[tuple[int, ...]]
+
+    @property
+    def free_axes(self) -> int:
+        return len(self.size)
+
+    @property
+    def known_linearity(self) -> Linearity:
+        return "linear"
+
+    @property
+    def default_momentum(self) -> float:
+        return 0.1 / math.sqrt(math.prod(self.size))  # θ* is a sum over all pixels
+
+
+class AbstractConvField(AbstractImageField):
     """A convolutional field given by a [`Layout`][shootax.extend.Layout] of channels.
 
     `dim` is the number of visible channels, `size` the particles' extent in space, which may be
@@ -51,7 +69,6 @@ class AbstractConvField(AbstractField):
     """
 
     dim: eqx.AbstractVar[int]
-    size: eqx.AbstractVar[tuple[int, ...]]
     window: eqx.AbstractVar[int]
 
     @property
@@ -62,19 +79,6 @@ class AbstractConvField(AbstractField):
     @property
     def visible_size(self) -> int:
         return self.dim
-
-    @property
-    def free_axes(self) -> int:
-        return len(self.size)
-
-    @property
-    def known_linearity(self) -> Linearity:
-        return "linear"
-
-    @property
-    def default_momentum(self) -> float:
-        # θ* is a sum over all places.
-        return 0.1 / math.sqrt(math.prod(self.size))
 
     @property
     def state(self) -> jax.ShapeDtypeStruct:
@@ -188,7 +192,7 @@ class ConvAffine(AbstractConvField):
         - `activation`: as in [`shootax.UpDown`][].
         """
         self.dim = checks.positive_integer(channels, "channels")
-        self.size = tuple(checks.positive_integer(n, "size") for n in size)
+        self.size = checks.extent(size)
         self.window = checks.positive_integer(window, "window")
         self.activation = named_activation(activation)
 
@@ -236,7 +240,7 @@ class ConvUpDown(AbstractConvField):
         [`shootax.ConvAffine`][]."""
         self.dim = checks.positive_integer(channels, "channels")
         self.inflation = checks.positive_integer(inflation, "inflation")
-        self.size = tuple(checks.positive_integer(n, "size") for n in size)
+        self.size = checks.extent(size)
         self.window = checks.positive_integer(window, "window")
         self.activation = named_activation(activation)
 

@@ -8,6 +8,7 @@ import jax
 import numpy as np
 from jaxtyping import Array, PyTree
 
+from shootax import _checks as checks
 from shootax._fields.base import AbstractField, shape
 
 
@@ -41,9 +42,11 @@ class FunctionField(AbstractField):
         - `function`: takes one state and one θ, and returns the velocity of that state.
         - `state`, `theta`: pytrees of shapes, or of arrays or numbers to take the shapes of.
         """
-        self.function = function
-        self._state = _template(state)
-        self._theta = _template(theta)
+        self.function = checks.function(
+            function, "function", "a function of one state and one θ, as in f(z, theta)"
+        )
+        self._state = _template(state, "state")
+        self._theta = _template(theta, "theta")
         self.check_velocity()
 
     @property
@@ -63,6 +66,12 @@ class FunctionField(AbstractField):
         return getattr(self.function, "__name__", "The function")
 
 
-def _template(tree: PyTree[Any]) -> tuple[Any, Any]:
+def _template(tree: PyTree[Any], name: str) -> tuple[Any, Any]:
     leaves, structure = jax.tree.flatten(tree)
+    kinds = jax.ShapeDtypeStruct | jax.Array | np.ndarray | np.generic | int | float
+    if (name == "state" and not leaves) or not all(isinstance(leaf, kinds) for leaf in leaves):
+        raise TypeError(
+            f"{name} must be shapes, or arrays to take the shapes of, as in {name}=sx.shape(2) or "
+            f'{name}={{"a": sx.shape(2)}}; got {checks.shown(tree)}.'
+        )
     return tuple(shape(*np.shape(leaf)) for leaf in leaves), structure

@@ -10,11 +10,11 @@ from jaxtyping import Array, Float
 from shootax import _checks as checks
 from shootax._activations import Activation
 from shootax._activations import activation as named_activation
-from shootax._fields.base import AbstractField, Linearity, shape
-from shootax._fields.convolution import shifts
+from shootax._fields.base import shape
+from shootax._fields.convolution import AbstractImageField, shifts
 
 
-class ConvGrouped(AbstractField):
+class ConvGrouped(AbstractImageField):
     """$f(X, θ)_g = A_g * σ(X_g) + b_g$ for each group $X_g$ of channels; with as many groups as
     channels, which is the default, a depthwise convolution.
 
@@ -61,7 +61,7 @@ class ConvGrouped(AbstractField):
                 f"groups must divide the number of channels, got {self.groups} groups of "
                 f"{self.channels} channels."
             )
-        self.size = tuple(checks.positive_integer(n, "size") for n in size)
+        self.size = checks.extent(size)
         self.window = checks.positive_integer(window, "window")
         self.activation = named_activation(activation)
 
@@ -88,18 +88,6 @@ class ConvGrouped(AbstractField):
     @property
     def visible_size(self) -> int:
         return self.channels
-
-    @property
-    def free_axes(self) -> int:
-        return len(self.size)
-
-    @property
-    def known_linearity(self) -> Linearity:
-        return "linear"
-
-    @property
-    def default_momentum(self) -> float:
-        return 0.1 / math.sqrt(math.prod(self.size))  # θ* is a sum over all places
 
     def adjoint(self, q: Array, p: Array) -> dict[str, Array]:
         """Momenta times patches, summed over particles and places."""

@@ -19,6 +19,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from shootax import _checks as checks
 from shootax._activations import Activation, identity
 from shootax._fields.agreement import Placed, agrees
 from shootax._fields.base import AbstractField, entry_name, size
@@ -86,6 +87,7 @@ def infer_layout(field: AbstractField) -> InferredField | None:
         print(sx.extend.infer_layout(field).layout.blocks)
         ```
     """
+    checks.instance(field, AbstractField, "field", "infer_layout(UpDown(dim=2))")
     try:
         hash(field)
     except TypeError:  # it has arrays of its own

@@ -9,6 +9,7 @@ import logging
 import numpy as np
 from jax.extend.core import ClosedJaxpr
 
+from shootax import _checks as checks
 from shootax._fields.base import AbstractField, Linearity, size
 from shootax._fields.host import run
 from shootax._fields.probing import Sampler, draw, flat, samplers
@@ -38,6 +39,8 @@ def linearity(field: AbstractField, *, tolerance: float = 1e-3) -> Linearity:
         print(sx.linearity(sx.UpDown(dim=2)))  # linear
         ```
     """
+    checks.instance(field, AbstractField, "field", "linearity(UpDown(dim=2))")
+    tolerance = checks.positive_number(tolerance, "tolerance")
     if field.known_linearity is not None:
         return field.known_linearity
     straight, drift = gaps(field)

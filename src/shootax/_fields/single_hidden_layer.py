@@ -53,7 +53,7 @@ class SingleHiddenLayer(AbstractField):
         self.dim = checks.positive_integer(dim, "dim")
         self.width = checks.positive_integer(width, "width")
         self.activation = named_activation(activation)
-        self.bias = bool(bias)
+        self.bias = checks.boolean(bias, "bias")
 
     @property
     def state(self) -> jax.ShapeDtypeStruct:

@@ -50,7 +50,7 @@ class UpDown(AbstractBlockField):
         self.dim = checks.positive_integer(dim, "dim")
         self.inflation = checks.positive_integer(inflation, "inflation")
         self.activation = named_activation(activation)
-        self.theta3 = bool(theta3)
+        self.theta3 = checks.boolean(theta3, "theta3")
 
     @property
     def default_strengths(self) -> Mapping[str, float]:

@@ -165,11 +165,19 @@ class BlockSparse(AbstractBlockField):
         - `links`: pairs $(i, j)$: group $j$ acts on group $i$. By default each on itself alone.
         - `activation`: as in [`shootax.UpDown`][].
         """
+        groups = checks.sequence(groups, "groups", "groups=(2, 2)")
         self.groups = tuple(checks.positive_integer(size, "The size of a group") for size in groups)
         count = len(self.groups)
-        pairs = [(i, i) for i in range(count)] if links is None else links
-        self.links = tuple((int(i), int(j)) for i, j in pairs)
-        if not all(0 <= i < count and 0 <= j < count for i, j in self.links):
+        if links is None:
+            links = [(i, i) for i in range(count)]
+        pairs = checks.sequence(links, "links", "links=[(0, 0), (0, 1)]")
+        if not all(isinstance(pair, tuple | list) and len(pair) == 2 for pair in pairs):
+            raise ValueError(f"links must be pairs, as in [(0, 0), (0, 1)]; got {links!r}.")
+        self.links = tuple(
+            (checks.non_negative_integer(i, "A link"), checks.non_negative_integer(j, "A link"))
+            for i, j in pairs
+        )
+        if not all(i < count and j < count for i, j in self.links):
             raise ValueError(
                 f"links must be pairs of numbers of groups, from 0 to {count - 1}; got {self.links}."
             )

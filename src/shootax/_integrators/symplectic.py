@@ -4,6 +4,7 @@ from typing import ClassVar
 
 import equinox as eqx
 import jax
+from jaxtyping import Array, PyTree
 
 from shootax import _checks as checks
 from shootax._integrators.fixed import AbstractFixedStep, Step
@@ -13,7 +14,16 @@ from shootax._integrators.runge_kutta import ARGUMENTS
 from shootax._systems import AbstractSystem, State, TimePoint
 
 
-class ImplicitMidpoint(AbstractFixedStep):
+class AbstractImplicit(AbstractFixedStep):
+    """A method whose steps are solved by a fixed-point iteration."""
+
+    max_iterations: eqx.AbstractVar[int]
+
+    def __check_init__(self):
+        checks.positive_integer(self.max_iterations, "max_iterations")
+
+
+class ImplicitMidpoint(AbstractImplicit):
     """The implicit midpoint rule: symplectic, symmetric, second order.
 
     $m = y + \\tfrac h2 f(m)$, then $y ← 2m - y$. Twice the steps, a quarter of the error; the error
@@ -39,9 +49,6 @@ class ImplicitMidpoint(AbstractFixedStep):
     gradient: AbstractGradient = Direct()
     max_iterations: int = eqx.field(static=True, default=50)
 
-    def __check_init__(self):
-        checks.positive_integer(self.max_iterations, "max_iterations")
-
     def stages(self, system: AbstractSystem, step: Step, y: State):
         point = step.point(0.5, 0)
         middle = fixed_point(_midpoint, (system, point, step.h, y), y, self.max_iterations)
@@ -51,10 +58,10 @@ class ImplicitMidpoint(AbstractFixedStep):
 
 def _midpoint(args: tuple[AbstractSystem, TimePoint, float, State], middle: State) -> State:
     system, point, h, y = args
-    return jax.tree.map(lambda start, dy: start + 0.5 * h * dy, y, system(point, middle))
+    return moved(y, 0.5 * h, system(point, middle))
 
 
-class SymplecticEuler(AbstractFixedStep):
+class SymplecticEuler(AbstractImplicit):
     """Symplectic Euler, first order: shooting in discrete time.
 
     $p_{k+1} = p_k - h\\, ∂_q\\mathcal H(q_k, p_{k+1})$ (implicit),
@@ -86,9 +93,6 @@ class SymplecticEuler(AbstractFixedStep):
     gradient: AbstractGradient = Direct()
     max_iterations: int = eqx.field(static=True, default=50)
 
-    def __check_init__(self):
-        checks.positive_integer(self.max_iterations, "max_iterations")
-
     def stages(self, system: AbstractSystem, step: Step, y: State):
         if step.h < 0:
             return self._back(system, step, y)
@@ -97,9 +101,7 @@ class SymplecticEuler(AbstractFixedStep):
         if p is not None:
             p = fixed_point(_kick, (system, point, step.h, y), p, self.max_iterations)
         at = State(y.z, p)
-        slope = system(point, at)
-        new = State(jax.tree.map(lambda a, b: a + step.h * b, y.z, slope.z), p)
-        return new, [(point, at)]
+        return State(moved(y.z, step.h, system(point, at).z), p), [(point, at)]
 
     def _back(self, system: AbstractSystem, step: Step, y: State):
         """From $(q_{k+1}, p_{k+1})$ to $(q_k, p_k)$; θ acts at the earlier end of the step."""
@@ -108,20 +110,21 @@ class SymplecticEuler(AbstractFixedStep):
         at = State(z, y.p)
         if y.p is None:
             return at, [(point, at)]
-        force = system(point, at).p
-        return State(z, jax.tree.map(lambda a, b: a + step.h * b, y.p, force)), [(point, at)]
+        return State(z, moved(y.p, step.h, system(point, at).p)), [(point, at)]
 
 
 def _drift(args: tuple[AbstractSystem, TimePoint, float, State], z):
     system, point, h, y = args
-    velocity = system(point, State(z, y.p)).z
-    return jax.tree.map(lambda end, dz: end + h * dz, y.z, velocity)
+    return moved(y.z, h, system(point, State(z, y.p)).z)
 
 
 def _kick(args: tuple[AbstractSystem, TimePoint, float, State], p):
     system, point, h, y = args
-    force = system(point, State(y.z, p)).p
-    return jax.tree.map(lambda start, dp: start + h * dp, y.p, force)
+    return moved(y.p, h, system(point, State(y.z, p)).p)
+
+
+def moved(y: PyTree[Array], h: float, slope: PyTree[Array]) -> PyTree[Array]:
+    return jax.tree.map(lambda start, part: start + h * part, y, slope)
 
 
 for _method in (ImplicitMidpoint, SymplecticEuler):

@@ -8,6 +8,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, PyTree
 
+from shootax import _checks as checks
 from shootax._fields import AbstractField
 from shootax._maximisers.requirements import require_theta
 from shootax._penalties import Penalty
@@ -80,6 +81,10 @@ class AbstractIterative(AbstractMaximiser):
     spread: eqx.AbstractVar[float]
     seed: eqx.AbstractVar[int]
 
+    def __check_init__(self):
+        checks.positive_number(self.spread, "spread")
+        checks.seed(self.seed)
+
     @property
     def conserves(self) -> bool:
         return False
@@ -133,6 +138,31 @@ def largest(tree: PyTree[Array]) -> Float[Array, ""]:
     """The largest entry of a tree, in absolute value."""
     peaks = [jnp.max(jnp.abs(leaf), initial=0.0) for leaf in jax.tree.leaves(tree)]
     return jnp.max(jnp.stack(peaks))
+
+
+def check_limits(tolerance: float | None, max_iterations: int) -> None:
+    """Raises unless these can end an iteration."""
+    check_tolerance(tolerance)
+    checks.positive_integer(max_iterations, "max_iterations")
+
+
+def check_tolerance(tolerance: float | None) -> None:
+    if tolerance is not None:
+        checks.positive_number(tolerance, "tolerance")
+
+
+def relative_slope(slope: PyTree[Array], theta: PyTree[Array]) -> Float[Array, ""]:
+    """The largest entry of the gradient of H, relative to the size of θ."""
+    return largest(slope) / (1 + largest(theta))
+
+
+def accepted(
+    theta: PyTree[Array], residual: Float[Array, ""], tolerance: float, iterations: Int[Array, ""]
+) -> Maximum:
+    """The maximum if it is within the tolerance; otherwise its weights are NaN."""
+    converged = residual <= tolerance
+    theta = jax.tree.map(lambda leaf: jnp.where(converged, leaf, jnp.nan), theta)
+    return Maximum(theta, converged, residual, iterations)
 
 
 def default_tolerance(tolerance: float | None, q: PyTree[Array]) -> float:

@@ -4,6 +4,7 @@ import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, PyTree
 
+from shootax import _checks as checks
 from shootax._fields import AbstractField
 from shootax._hamiltonian import theta_star
 from shootax._maximisers.base import AbstractMaximiser, Maximum
@@ -34,6 +35,9 @@ class ClosedForm(AbstractMaximiser):
     """
 
     drift: bool = eqx.field(static=True, default=False)
+
+    def __check_init__(self):
+        checks.boolean(self.drift, "drift")
 
     @property
     def conserves(self) -> bool:

@@ -6,6 +6,7 @@ import jax.numpy as jnp
 from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, PyTree
 
+from shootax import _checks as checks
 from shootax._fields import AbstractBlockField, AbstractField
 from shootax._fields.base import zeros
 from shootax._hamiltonian import hamiltonian
@@ -40,6 +41,10 @@ class LinearSolve(AbstractMaximiser):
 
     drift: bool = eqx.field(static=True, default=False)
     structured: bool = eqx.field(static=True, default=True)
+
+    def __check_init__(self):
+        checks.boolean(self.drift, "drift")
+        checks.boolean(self.structured, "structured")
 
     @property
     def conserves(self) -> bool:

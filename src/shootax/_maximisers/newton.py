@@ -9,12 +9,13 @@ import jax.numpy as jnp
 from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Float, Int, PyTree
 
-from shootax import _checks as checks
 from shootax._fields import AbstractField
 from shootax._hamiltonian import hamiltonian
 from shootax._maximisers.base import (
     AbstractIterative,
     Maximum,
+    accepted,
+    check_limits,
     default_tolerance,
     precision,
     reachable,
@@ -55,7 +56,7 @@ class Newton(AbstractIterative):
     seed: int = eqx.field(static=True, default=0)
 
     def __check_init__(self):
-        checks.positive_integer(self.max_iterations, "max_iterations")
+        check_limits(self.tolerance, self.max_iterations)
 
     def __call__(
         self,
@@ -81,10 +82,7 @@ class Newton(AbstractIterative):
         x, (residual, count) = jax.lax.custom_root(
             jax.grad(energy), jax.lax.stop_gradient(flat), solve, tangent, has_aux=True
         )
-        converged = residual <= reachable(tolerance, q)
-        return Maximum(
-            unravel(jnp.where(converged, x, jnp.nan)), converged, residual, count.astype(int)
-        )
+        return accepted(unravel(x), residual, reachable(tolerance, q), count.astype(int))
 
     def search(
         self, field: AbstractField, penalty: Penalty, q: PyTree[Array], p: PyTree[Array]

@@ -15,6 +15,7 @@ from shootax._maximisers.base import (
     AbstractIterative,
     Maximum,
     Survey,
+    check_limits,
     default_tolerance,
     precision,
     reachable,
@@ -74,7 +75,7 @@ class PerNeuron(AbstractIterative):
     starts: int = eqx.field(static=True, default=1)
 
     def __check_init__(self):
-        checks.positive_integer(self.max_iterations, "max_iterations")
+        check_limits(self.tolerance, self.max_iterations)
         checks.positive_integer(self.starts, "starts")
 
     @staticmethod

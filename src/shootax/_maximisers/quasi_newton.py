@@ -4,18 +4,18 @@ from typing import Any
 
 import equinox as eqx
 import jax
-import jax.numpy as jnp
 from jaxtyping import Array, PyTree
 
-from shootax import _checks as checks
 from shootax._fields import AbstractField
 from shootax._hamiltonian import hamiltonian
 from shootax._maximisers.base import (
     AbstractIterative,
     Maximum,
-    largest,
+    accepted,
+    check_limits,
     precision,
     reachable,
+    relative_slope,
 )
 from shootax._penalties import Penalty
 
@@ -50,7 +50,7 @@ class QuasiNewton(AbstractIterative):
     seed: int = eqx.field(static=True, default=0)
 
     def __check_init__(self):
-        checks.positive_integer(self.max_iterations, "max_iterations")
+        check_limits(self.tolerance, self.max_iterations)
 
     def __call__(
         self,
@@ -61,13 +61,10 @@ class QuasiNewton(AbstractIterative):
         guess: PyTree[Array] | None,
     ) -> Maximum:
         solution = self._minimise(field, penalty, q, p, guess, self.max_iterations)
-        theta = solution.value
-        slope = jax.grad(hamiltonian, argnums=4)(*jax.lax.stop_gradient((field, penalty, q, p)),
-                                                 jax.lax.stop_gradient(theta))  # fmt: skip
-        residual = largest(slope) / (1 + largest(jax.lax.stop_gradient(theta)))
-        converged = residual <= self._tolerance(q)
-        theta = jax.tree.map(lambda leaf: jnp.where(converged, leaf, jnp.nan), theta)
-        return Maximum(theta, converged, residual, solution.stats["num_steps"])
+        *held, theta = jax.lax.stop_gradient((field, penalty, q, p, solution.value))
+        slope = jax.grad(hamiltonian, argnums=4)(*held, theta)
+        residual, count = relative_slope(slope, theta), solution.stats["num_steps"]
+        return accepted(solution.value, residual, self._tolerance(q), count)
 
     def search(
         self, field: AbstractField, penalty: Penalty, q: PyTree[Array], p: PyTree[Array]

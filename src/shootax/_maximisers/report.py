@@ -6,12 +6,13 @@ import jax.numpy as jnp
 from jaxtyping import Array, PyTree
 
 from shootax import _checks as checks
+from shootax._arrays import as_arrays
 from shootax._errors import NotConvergedError, UnboundedError
 from shootax._fields import AbstractField
 from shootax._hamiltonian import hamiltonian
 from shootax._maximisers.base import AbstractIterative, AbstractMaximiser, Maximum
 from shootax._maximisers.choice import checked_maximiser
-from shootax._penalties import Penalty
+from shootax._penalties import AbstractParticlePenalty, AbstractPenalty, Penalty
 
 
 def maximise(
@@ -49,11 +50,31 @@ def maximise(
         print(bool(found.converged))  # True
         ```
     """
+    checks.instance(field, AbstractField, "field", "maximise(field, Quadratic(), q, p)")
+    kinds = AbstractPenalty | AbstractParticlePenalty
+    checks.instance(penalty, kinds, "penalty", "maximise(field, Quadratic(), q, p)")
+    field.check_penalty(penalty)
+    q, p = _states(field, q, "q"), _states(field, p, "p")
+    checks.boolean(throw, "throw")
     maximiser = checked_maximiser(field, penalty, maximiser)
     found = _maximise(field, penalty, q, p, maximiser)
     if throw and checks.is_concrete(found.converged):
         check_maximum(field, found)
     return found
+
+
+def _states(field: AbstractField, states: PyTree[Array], name: str) -> PyTree[Array]:
+    states = as_arrays(states)
+    for leaf in jax.tree.leaves(states):
+        checks.real_numbers(leaf, name)
+    got = jax.tree.map(lambda leaf: leaf.shape[1:], states)
+    expected = jax.tree.map(lambda leaf: leaf.shape, field.state)
+    if got != expected or any(leaf.ndim == 0 for leaf in jax.tree.leaves(states)):
+        raise ValueError(
+            f"{name} must be states of the field, of shape (particles, ...) with {expected} for each; "
+            f"got {jax.tree.map(lambda leaf: leaf.shape, states)}."
+        )
+    return states
 
 
 @eqx.filter_jit

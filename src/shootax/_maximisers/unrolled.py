@@ -13,9 +13,10 @@ from shootax._hamiltonian import hamiltonian
 from shootax._maximisers.base import (
     AbstractIterative,
     Maximum,
+    check_tolerance,
     default_tolerance,
-    largest,
     precision,
+    relative_slope,
 )
 from shootax._penalties import Penalty
 
@@ -59,6 +60,7 @@ class Unrolled(AbstractIterative):
         checks.positive_integer(self.steps, "steps")
         checks.positive_integer(self.warmup, "warmup")
         checks.positive_number(self.rate, "rate")
+        check_tolerance(self.tolerance)
 
     def __call__(
         self,
@@ -70,7 +72,7 @@ class Unrolled(AbstractIterative):
     ) -> Maximum:
         slope = _slope(field, penalty, q, p)
         theta = self._climb(slope, jax.lax.stop_gradient(guess), self.steps)
-        residual = jax.lax.stop_gradient(largest(slope(theta)) / (1 + largest(theta)))
+        residual = jax.lax.stop_gradient(relative_slope(slope(theta), theta))
         converged = residual <= default_tolerance(self.tolerance, q)
         return Maximum(theta, converged, residual, jnp.array(self.steps))
 

@@ -34,7 +34,12 @@ class SPDMatrix:
         - `values`: the matrix.
         - `name`: how messages call it.
         """
-        matrix = np.asarray(values, dtype=np.float64)
+        matrix = np.asarray(values)
+        if matrix.dtype.kind not in "iuf":
+            raise TypeError(
+                f"The strength of {name} must hold numbers, got {checks.shown(values)}."
+            )
+        matrix = matrix.astype(np.float64)
         if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
             raise ValueError(f"The strength of {name} must be a number or a square matrix, got shape "
                              f"{matrix.shape}.")  # fmt: skip

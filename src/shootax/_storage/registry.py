@@ -13,6 +13,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 
+from shootax import _checks as checks
 from shootax._storage.format1 import EQUINOX, FORMAT_1
 
 T = TypeVar("T", bound=type)
@@ -191,6 +192,12 @@ def register(
         raise ValueError(
             f"The name of a class in files must have a dot in it, as in 'my.Field'; got {name!r}."
         )
+
+    for given, argument in ((defaults, "defaults"), (renamed, "renamed")):
+        if not (given is None or isinstance(given, Mapping)):
+            raise TypeError(
+                f"{argument} must be a dictionary by names of fields, got {checks.shown(given)}."
+            )
 
     def add(cls: T) -> T:
         if not isinstance(cls, type):

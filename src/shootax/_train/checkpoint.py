@@ -51,7 +51,7 @@ class Checkpoint:
     failed: bool = dataclasses.field(default=False, init=False)
 
     def __post_init__(self) -> None:
-        self.path = pathlib.Path(self.path)
+        self.path = pathlib.Path(checks.path(self.path, "path"))
         self.every = checks.non_negative_number(self.every, "every")
 
     @classmethod

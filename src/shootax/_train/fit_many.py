@@ -8,6 +8,7 @@ from typing import Any, Unpack
 import equinox as eqx
 from jaxtyping import Array, PyTree
 
+from shootax import _checks as checks
 from shootax._errors import DivergedError
 from shootax._fork import refuse_after_fork
 from shootax._measures import nets as nets_in
@@ -141,5 +142,6 @@ def pays_together(model: Any, batch_size: int) -> bool:
         print(sx.extend.pays_together(net, batch_size=32))  # True
         ```
     """
+    batch_size = checks.positive_integer(batch_size, "batch_size")
     sizes = [net.work(batch_size) for net in nets_in(model)]
     return max(sizes, default=0) <= _LARGE

@@ -142,9 +142,12 @@ class Plateau(AbstractSchedule):
 
     def __check_init__(self):
         for name in ("drop", "threshold", "floor"):
-            checks.number(getattr(self, name), f"The {name} of Plateau")
-        if not 0 < self.drop < 1:
-            raise ValueError(f"Plateau needs 0 < drop < 1, got {self.drop}.")
+            checks.non_negative_number(getattr(self, name), f"The {name} of Plateau")
+        if not 0 < self.drop < 1 or not self.threshold < 1 or not self.floor <= 1:
+            raise ValueError(
+                "Plateau needs 0 < drop < 1, 0 ≤ threshold < 1 and 0 ≤ floor ≤ 1, got "
+                f"{self.drop}, {self.threshold}, {self.floor}."
+            )
         checks.positive_integer(self.patience, "patience")
         checks.positive_integer(self.every, "every")
 

@@ -38,8 +38,7 @@ class Validation:
         _check_data(self.data)
         if self.patience is not None:
             checks.positive_integer(self.patience, "patience")
-        if not isinstance(self.keep_best, bool):
-            raise ValueError(f"keep_best must be True or False, got {self.keep_best!r}.")
+        checks.boolean(self.keep_best, "keep_best")
         if self.keep_best and self.data is None:
             raise ValueError(
                 "keep_best needs validation data to find the best model by: give a fraction, as in "
@@ -74,3 +73,5 @@ def _check_data(data: Any) -> None:
     if isinstance(data, bool) or not isinstance(data, numbers.Real):
         got = f"a {type(data).__name__}" if not isinstance(data, str) else repr(data)
         raise ValueError(f"`validation` must be {_KINDS}, or a sx.Validation; got {got}.")
+    if not 0 < float(data) < 1:
+        raise ValueError(f"A fraction to hold out must be between 0 and 1, got {data!r}.")

@@ -53,10 +53,13 @@ class MaskedFrames(AbstractSampler):
         checks.instance(sequences, Sequences, "sequences", "MaskedFrames(Sequences(frames))")
         steps = len(sequences.times)
         self.first = checks.positive_integer(first, "first")
+        never = checks.sequence(never, "never", "never=(3,)")
+        hidden = checks.non_negative_integer(hidden, "hidden")
+        redrawn, seed = checks.boolean(redrawn, "redrawn"), checks.seed(seed)
         self.shown = tuple(j for j in range(steps) if j not in never)
-        if not 0 <= hidden < len(self.shown):
+        if hidden >= len(self.shown):
             raise ValueError(
-                f"hidden must be at least 0 and less than {len(self.shown)}, the number of frames; "
+                f"hidden must be less than {len(self.shown)}, the number of frames that are shown; "
                 f"got {hidden}."
             )
         if not sequences.mask[:, list(self.shown)].all():

@@ -6,6 +6,7 @@ import io
 
 import numpy as np
 
+from shootax import _checks as checks
 from shootax.data._sequences import Sequences
 
 FRAMES = 16
@@ -65,7 +66,7 @@ def turning(images: np.ndarray) -> Sequences:
         print(turning(threes()[:2]).frames.shape)  # (2, 16, 28, 28)
         ```
     """
-    images = np.asarray(images, float)
+    images = _images(images)
     frames = np.stack([turned(images, 360 / (FRAMES - 1) * j) for j in range(FRAMES)], axis=1)
     low, high = frames.min(axis=(2, 3), keepdims=True), frames.max(axis=(2, 3), keepdims=True)
     return Sequences((frames - low) / (high - low))
@@ -99,7 +100,17 @@ def deformed(
     """
     from scipy import ndimage
 
-    random = np.random.default_rng(seed)
+    images = _images(images)
+    random = np.random.default_rng(checks.seed(seed))
+    degrees, stretch, shear, shift = (
+        checks.non_negative_number(value, name)
+        for value, name in (
+            (degrees, "degrees"),
+            (stretch, "stretch"),
+            (shear, "shear"),
+            (shift, "shift"),
+        )
+    )
     middle = (np.array(images.shape[1:]) - 1) / 2
     out = np.empty(images.shape)
     for i, image in enumerate(images):
@@ -111,6 +122,16 @@ def deformed(
         shown = np.asarray(image, float)
         out[i] = ndimage.affine_transform(shown, matrix, start, order=3)  # pyright: ignore[reportArgumentType]
     return np.clip(out, 0, 255)
+
+
+def _images(images: np.ndarray) -> np.ndarray:
+    images = np.asarray(images)
+    if images.ndim != 3 or images.dtype.kind not in "biuf":
+        raise ValueError(
+            f"images must be numbers of shape (n, height, width), got an array of shape {images.shape} "
+            f"and dtype {images.dtype}."
+        )
+    return images.astype(float)
 
 
 def turned(images: np.ndarray, degrees: float) -> np.ndarray:

@@ -32,7 +32,6 @@ def velocity(x: np.ndarray) -> np.ndarray:
     return x**3 @ A
 
 
-@functools.cache
 def spiral(points: int = 200) -> Spiral:
     """The trajectory from (2, 0) for $0 ≤ t ≤ 10$, exact to about 1e-11.
 
@@ -47,9 +46,13 @@ def spiral(points: int = 200) -> Spiral:
         print(curve.x.shape)  # (200, 2)
         ```
     """
+    return _solved(checks.positive_integer(points, "points"))
+
+
+@functools.cache
+def _solved(points: int) -> Spiral:
     from scipy.integrate import solve_ivp
 
-    points = checks.positive_integer(points, "points")
     times = np.linspace(0, T, points)
 
     def rate(t: float, state: np.ndarray) -> np.ndarray:

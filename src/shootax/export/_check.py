@@ -41,7 +41,10 @@ def run_exported(path: Any, to: str, x: PyTree) -> list[np.ndarray]:
         print(y.shape)  # (3, 2)
         ```
     """
-    path, inputs = pathlib.Path(path), [np.asarray(leaf) for leaf in jax.tree.leaves(x)]
+    path, inputs = (
+        pathlib.Path(checks.path(path, "path")),
+        [np.asarray(leaf) for leaf in jax.tree.leaves(x)],
+    )
     runners = {"onnx": _onnx, "torch": _torch, "stablehlo": _stablehlo, "numpy": _numpy}
     checks.one_of(to, tuple(runners), "format")
     out = _stablehlo(path, x) if to == "stablehlo" else runners[to](path, inputs)

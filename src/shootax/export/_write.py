@@ -106,6 +106,8 @@ def companions(path: pathlib.Path, to: str, columns: bool = False) -> list[pathl
         print([path.name for path in companions(pathlib.Path("net.npz"), "numpy")])
         ```
     """
+    path = pathlib.Path(checks.path(path, "path"))
+    checks.one_of(to, ENDINGS, "format")
     more = {"numpy": [path.with_suffix(".py")], "torch": [path.with_suffix(".safetensors")]}
     return [path, *more.get(to, []), *(_column_files(path) if columns else ())]
 

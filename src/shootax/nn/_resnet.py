@@ -14,6 +14,8 @@ from shootax._chain import Chain, ParticleChain
 from shootax._fields import AbstractConvField
 from shootax._net import Net
 
+REDUCTIONS = ("pool", "stride", "none")
+
 
 class Transition(eqx.Module):
     """Connects two blocks: reduces the resolution, changes the number of channels, and optionally
@@ -58,11 +60,16 @@ class Transition(eqx.Module):
                 "channels must be a pair, those before and after, as in Transition((8, 16), key=key);"
                 f" got {channels!r}."
             )
+        groups = checks.non_negative_integer(groups, "groups")
         before, after = (checks.positive_integer(c, "channels") for c in channels)
         checks.random_key(key)
         self.weight = jax.random.normal(key, (after, before)) * before**-0.5
+        if groups and before % groups:
+            raise ValueError(
+                f"groups must divide the number of channels, got {groups} groups of {before} channels."
+            )
         self.norm = eqx.nn.GroupNorm(groups, before) if groups else None
-        self.reduce = checks.one_of(reduce, ("pool", "stride", "none"), "reduction")  # pyright: ignore
+        self.reduce = checks.one_of(reduce, REDUCTIONS, "reduction")  # pyright: ignore
 
     def __call__(self, x: Array) -> Array:
         """A batch `(batch, channels, *space)`."""
@@ -145,7 +152,10 @@ def resnet(
         print(model(jnp.ones((5, 1, 8, 8))).shape)  # (5, 10)
         ```
     """
-    nets = tuple(nets)
+    nets = checks.sequence(nets, "nets", "resnet((first, second), ...)")
+    checks.one_of(reduce, REDUCTIONS, "reduction")
+    groups = checks.non_negative_integer(groups, "groups")
+    checks.boolean(pass_particles, "pass_particles")
     if not nets:
         raise ValueError("A residual network needs at least one net, got none.")
     for net in nets:

@@ -31,8 +31,8 @@ class Results:
     @classmethod
     def read(cls, folder: str | os.PathLike) -> "Results":
         """The results in a folder, checked."""
-        folder = pathlib.Path(folder)
         runs = read_results(folder)
+        folder = pathlib.Path(folder)
         try:
             settings = Settings.from_json(read_settings(folder))
         except TypeError as error:

@@ -39,6 +39,9 @@ def make_settings(
         print(settings.inflations)  # (4, 8, 16, 32, 64, 128)
         ```
     """
+    checks.instance(
+        experiment, AbstractExperiment, "experiment", 'make_settings(EXPERIMENTS["cubic"])'
+    )
     checks.one_of(preset, experiment.presets, "preset")
     checks.one_of(recipe, experiment.recipes, "recipe")
     chosen = dict(experiment.presets[preset])

@@ -5,6 +5,8 @@ from typing import Any
 
 import numpy as np
 
+from shootax import FitResult
+from shootax import _checks as checks
 from shootax.plots._axes import CYCLE, make_axes
 
 CURVES = ("objective", "data", "penalty", "validation")
@@ -35,6 +37,7 @@ def history(result: Any, *, curves: Any = None, axes: Any = None) -> Any:
         print([line.get_label() for line in axes.lines])  # ['objective', 'data', 'penalty']
         ```
     """
+    checks.instance(result, Mapping | FitResult, "result", "history(fit(net, x, y))")
     recorded = result if isinstance(result, Mapping) else result.history
     chosen = CURVES if curves is None else tuple(curves)
     unknown = [name for name in chosen if name not in recorded]

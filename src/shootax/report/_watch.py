@@ -10,6 +10,7 @@ from collections.abc import Callable
 from http import HTTPStatus
 from typing import Any
 
+from shootax import _checks as checks
 from shootax.report._encode import embedded
 from shootax.report._page import asset, plotly_script
 from shootax.report._progress import progress
@@ -39,7 +40,7 @@ class Watch:
 
     def __init__(self, folder: Any, port: int = 0):
         """**Arguments:** the `folder`, and the `port`, 0 for any that is free."""
-        self.folder = pathlib.Path(folder)
+        self.folder = pathlib.Path(checks.path(folder, "folder"))
         if not self.folder.is_dir():
             raise ValueError(f"There is no folder {folder} to watch.")
         self.folder = self.folder.resolve()

@@ -152,6 +152,10 @@ def _configs(grid: Any) -> list[Config]:
         combined = itertools.product(*columns.values())
         configs = [dict(zip(columns, values, strict=True)) for values in combined]
     else:
+        grid = checks.sequence(grid, "grid", 'grid={"inflation": [4, 8]} or a list of dictionaries')
+        for config in grid:
+            if not isinstance(config, Mapping):
+                raise TypeError(f"Each configuration must be a dictionary, got {config!r}.")
         configs = [dict(config) for config in grid]
     for config in configs:
         taken = [name for name in config if name in RESERVED]
@@ -167,7 +171,7 @@ def chosen_seeds(seeds: int | Iterable[int]) -> tuple[int, ...]:
     """So many seeds from 0 on, or those given."""
     if isinstance(seeds, int):
         return tuple(range(checks.positive_integer(seeds, "seeds")))
-    chosen = tuple(int(seed) for seed in seeds)
+    chosen = tuple(checks.seed(seed) for seed in checks.sequence(seeds, "seeds", "seeds=(0, 1)"))
     if not chosen or len(set(chosen)) < len(chosen):
         raise ValueError(f"seeds must be different whole numbers, at least one; got {chosen}.")
     return chosen

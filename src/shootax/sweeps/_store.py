@@ -12,6 +12,7 @@ from typing import Any
 
 import shootax
 from shootax import FileFormatError
+from shootax import _checks as checks
 from shootax._files import checksum, write_json
 from shootax.sweeps._lock import locked
 from shootax.sweeps._plan import Group
@@ -29,7 +30,7 @@ class Store:
     """
 
     def __init__(self, folder: str | os.PathLike):
-        self.folder = pathlib.Path(folder)
+        self.folder = pathlib.Path(checks.path(folder, "The folder of a sweep"))
         self.runs = self.folder / "runs"
         self.models = self.folder / "models"
         self.checkpoints = self.folder / "checkpoints"
@@ -156,7 +157,7 @@ def read_results(folder: str | os.PathLike) -> list[Run]:
 
     **Arguments:** `folder`: the folder.
     """
-    path = pathlib.Path(folder) / "results.json"
+    path = pathlib.Path(checks.path(folder, "The folder of a sweep")) / "results.json"
     if not path.exists():
         raise FileFormatError(
             f"{folder} has no results. Give a folder that a sweep or `shootax reproduce --out` has "
@@ -173,7 +174,7 @@ def read_settings(folder: str | os.PathLike) -> dict[str, Any]:
 
     **Arguments:** `folder`: its folder.
     """
-    path = pathlib.Path(folder) / "sweep.json"
+    path = pathlib.Path(checks.path(folder, "The folder of a sweep")) / "sweep.json"
     if not path.exists():
         raise FileFormatError(f"{folder} has no results: {path.name} is missing.")
     settings = _read_about(path).get("settings")

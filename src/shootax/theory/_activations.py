@@ -10,6 +10,7 @@ import numpy as np
 from scipy.special import erf, expit
 
 import shootax as sx
+from shootax import _checks as checks
 
 Interval = Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]
 
@@ -18,27 +19,28 @@ Interval = Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]
 class ActivationBounds:
     """The constants of an elementwise function σ that the bounds need.
 
-    **Arguments:**
+        **Arguments:**
 
-    - `lipschitz`: its Lipschitz constant on the whole line.
-    - `offset`, `growth`: numbers with $|σ(s)| ≤ \\mathrm{offset} + \\mathrm{growth}·|s|$. Without
-        `growth` it is the Lipschitz constant, and `offset` is then $|σ(0)|$.
-    - `sup`: $\\sup |σ|$, infinite if σ is unbounded.
-    - `on_interval`: optional, sharper: maps arrays `low`, `high` to $\\sup |σ|$ and to the Lipschitz
-        constant on each interval.
+        - `lipschitz`: its Lipschitz constant on the whole line.
+        - `offset`, `growth`: numbers with $|σ(s)| ≤ \\mathrm{offset} + \\mathrm{growth}·|s|$. Without
+            `growth` it is the Lipschitz constant, and `offset` is then $|σ(0)|$.
+        - `sup`: $\\sup |σ|$, infinite if σ is unbounded.
+        - `on_interval`: optional, sharper: maps arrays `low`, `high` to $\\sup |σ|$ and to the Lipschitz
+            constant on each interval.
 
-    !!! example
+        !!! example
 
-        ```python
-        import jax
-        import jax.numpy as jnp
-        import shootax as sx
-        from shootax import theory
+            ```python
+            import jax
+            import jax.numpy as jnp
+            import shootax as sx
+    from shootax import _checks as checks
+            from shootax import theory
 
-        net = sx.Net(sx.Affine(dim=2, activation=jnp.arctan), particles=3, key=jax.random.key(0))
-        arctan = theory.ActivationBounds(lipschitz=1.0, offset=0.0, sup=jnp.pi / 2)
-        print(theory.certify(net, jnp.ones((5, 2)), activations=arctan).holds)  # True
-        ```
+            net = sx.Net(sx.Affine(dim=2, activation=jnp.arctan), particles=3, key=jax.random.key(0))
+            arctan = theory.ActivationBounds(lipschitz=1.0, offset=0.0, sup=jnp.pi / 2)
+            print(theory.certify(net, jnp.ones((5, 2)), activations=arctan).holds)  # True
+            ```
     """
 
     lipschitz: float
@@ -48,7 +50,10 @@ class ActivationBounds:
     on_interval: Interval | None = None
 
     def __post_init__(self):
-        if not 0 <= self.lipschitz < math.inf:
+        for name in ("lipschitz", "offset", "sup", *(() if self.growth is None else ("growth",))):
+            if not checks.number(getattr(self, name), name) >= 0:
+                raise ValueError(f"{name} must be at least 0, got {getattr(self, name)!r}.")
+        if not self.lipschitz < math.inf:
             raise ValueError(
                 "The theory needs an activation with a finite Lipschitz constant, got "
                 f"{self.lipschitz!r}. Otherwise nothing bounds the region that the flow reaches."

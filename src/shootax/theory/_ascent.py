@@ -73,6 +73,7 @@ def rademacher_estimate(
         print(found.draws.shape)  # (2,)
         ```
     """
+    checks.instance(net, sx.Net, "net", "rademacher_estimate(net, x, key=key) with one Net")
     control = net.control
     if not (isinstance(control, sx.Particles) and is_conserved(control)):
         raise ValueError(

@@ -20,6 +20,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 import shootax as sx
+from shootax import _checks as checks
 from shootax.extend import AbstractBlockField, PathSystem, Quadrature, TimePoint
 from shootax.nn import AffineLift
 
@@ -238,7 +239,9 @@ def updown_from_pieces(
         print(net(jnp.ones((3, 2))).shape)  # (3, 2)
         ```
     """
-    times = (0.0, *map(float, jumps), float(T))
+    pieces = checks.sequence(pieces, "pieces", "updown_from_pieces([first, second], jumps=[0.5])")
+    jumps = checks.sequence(jumps, "jumps", "updown_from_pieces([first, second], jumps=[0.5])")
+    times = (0.0, *(checks.number(t, "A jump") for t in jumps), checks.positive_number(T, "T"))
     if len(jumps) != len(pieces) - 1 or not all(a < b for a, b in itertools.pairwise(times)):
         raise ValueError(
             f"{len(pieces)} pieces need {len(pieces) - 1} jumps, increasing and inside (0, {T:g}); got "
@@ -266,6 +269,7 @@ def updown_from_pieces(
 
 def _check(path: HiddenLayerPath, t: float) -> tuple[int, int]:
     """The dimension and the width of a hidden layer, or a message about its weights."""
+    checks.function(path, "path", "a function from a time to the weights of a hidden layer")
     weights = jax.eval_shape(path, jnp.asarray(t))
     got = (
         {name: leaf.shape for name, leaf in weights.items()} if isinstance(weights, dict) else None
