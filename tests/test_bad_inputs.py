@@ -223,7 +223,7 @@ SETTINGS = [
     case("sparse-groups", lambda: sx.BlockSparse(3), T, "groups must be a sequence", "got 3"),
     case("sparse-links", lambda: sx.BlockSparse((2, 2), "ab"), T, "links must be", "'ab'"),
     case(
-        "function-number",
+        "function-field-number",
         lambda: sx.FunctionField(3, state=sx.shape(2), theta=sx.shape()),
         *(T, "function must be a function", "got 3"),
     ),

@@ -144,6 +144,7 @@ WITHOUT_EXAMPLE = {
     "sweeps.read_settings",
     *("paper.AbstractExperiment", "paper.Configuration", "paper.Settings", "paper.Results"),
     *("paper.compact", "paper.draw_figures", "paper.planned", "paper.reproduce"),
+    *("paper.Claim", "paper.Finding", "paper.claims_table", "paper.compare_recipes"),
     *("theory.Approximation", "theory.Certificate", "theory.GeneralisationBound", "theory.Row"),
     *("theory.RademacherBounds", "theory.RademacherEstimate"),
 }
@@ -154,7 +155,8 @@ def described():
     for name, thing in public():
         ours = getattr(thing, "__module__", "").startswith("shootax")
         exception = inspect.isclass(thing) and issubclass(thing, Exception)
-        if callable(thing) and ours and not exception:
+        named = inspect.isclass(thing) or inspect.isroutine(thing) or hasattr(thing, "__wrapped__")
+        if named and ours and not exception:
             constructor = thing.__init__.__doc__ if inspect.isclass(thing) else ""
             yield name, thing, f"{thing.__doc__ or ''}{constructor or ''}"
 

@@ -1,5 +1,6 @@
 """Models around a net that prepare their input and finish their output, such as estimators."""
 
+import abc
 import contextlib
 import dataclasses
 import importlib
@@ -43,13 +44,14 @@ class Whole:
         return self.finish(y.astype(np.float64))
 
 
-class Exportable:
+class Exportable(abc.ABC):
     """A model that [`shootax.export.write`][] exports together with its preprocessing, such as an
     estimator.
     """
 
+    @abc.abstractmethod
     def _exported(self) -> Whole:
-        raise NotImplementedError
+        """The net with its preprocessing."""
 
 
 def doubles(on: bool = True) -> contextlib.AbstractContextManager:

@@ -19,8 +19,13 @@ COMPLEXITY = "complexity_log2_frobenius"
 class Claim:
     """The paper says that `entry` is lower for the runs `low` than for the runs `high`.
 
-    `high` may be a number. `scale` is `"ratio"`, `"difference"`, or `"rate"` for entries that are true
-    or false. Runs are compared at equal inflation factors where `low` and `high` name none.
+    **Arguments:**
+
+    - `text`: the claim in words.
+    - `entry`: the column of the results.
+    - `low`, `high`: entries that select the runs; `high` may be a number. Runs are compared at equal
+        inflation factors where neither names one.
+    - `scale`: `"ratio"`, `"difference"`, or `"rate"` for entries that are true or false.
     """
 
     text: str
@@ -32,7 +37,16 @@ class Claim:
 
 @dataclasses.dataclass(frozen=True)
 class Finding:
-    """A claim as measured under one recipe. `p` is corrected for the number of claims."""
+    """A claim as measured under one recipe.
+
+    **Arguments:**
+
+    - `claim`, `recipe`: what was tested.
+    - `seeds`: how many pairs of runs were compared.
+    - `estimate`, `low`, `high`: the ratio or difference, and its interval.
+    - `p`: the p value, corrected for the number of claims.
+    - `lost`: how many runs diverged.
+    """
 
     claim: Claim
     recipe: str
@@ -255,7 +269,10 @@ def _finite(run: Run, entry: str) -> bool:
 
 
 def claims_table(findings: Sequence[Finding]) -> str:
-    """The findings as a table in Markdown: a line for each claim, a column for each recipe."""
+    """The findings as a table in Markdown: a line for each claim, a column for each recipe.
+
+    **Arguments:** the `findings`.
+    """
     recipes = list(dict.fromkeys(finding.recipe for finding in findings))
     lines = [
         "| the paper says | " + " | ".join(f"`{name}`" for name in recipes) + " |",
