@@ -3,6 +3,7 @@
 from typing import Literal
 
 from shootax import _checks as checks
+from shootax._axes import PARTICLES, size_of
 from shootax._fields import AbstractBlockField, AbstractField
 from shootax._fields.base import size
 from shootax._fields.inference import InferredField, infer_layout
@@ -16,6 +17,7 @@ from shootax._systems.dense import DenseSystem
 from shootax._systems.inferred import InferredSystem, block_penalty, vectors
 from shootax._systems.kernel import KernelSystem
 from shootax._systems.linear import LinearSystem
+from shootax._systems.sharded import ShardedKernelSystem
 from shootax._systems.warm_start import WarmStartSystem
 
 Form = Literal["auto", "dense", "kernel", "linear", "automatic"]
@@ -91,7 +93,10 @@ def shooting_system(
 
 def _block_system(
     field: AbstractBlockField, penalty: Quadratic, particles: ParticleState, batch: int, form: Form
-) -> DenseSystem | KernelSystem:
+) -> DenseSystem | KernelSystem | ShardedKernelSystem:
+    shared = size_of(PARTICLES) > 1
+    if shared and form != "dense":  # who spreads particles over devices has many
+        return ShardedKernelSystem(field, penalty, particles)
     if form == "auto":
         form = cheaper(field, particles.q.shape[0], batch)
     kind = DenseSystem if form == "dense" else KernelSystem

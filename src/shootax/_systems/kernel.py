@@ -137,21 +137,21 @@ def _forward(plan: Plan, states: Parts, p: Parts) -> tuple[tuple[Parts, Parts], 
     count = p[0].shape[0]
     phi = [f.function(states[a]) for f, a in zip(plan.features, plan.sources, strict=True)]
     grams = [jnp.dot(f, f[:count].T) for f in phi]
-    mixed = [_mix(g.factors, grams, g.constant, (len(states[0]), count), p[0]) for g in plan.groups]
-    scaled = [_scale(g, p[g.part]) for g in plan.groups]
+    mixed = [mix(g.factors, grams, g.constant, (len(states[0]), count), p[0]) for g in plan.groups]
+    scaled = [scale(g, p[g.part]) for g in plan.groups]
     inner = [jnp.dot(s, p[g.part].T) for s, g in zip(scaled, plan.groups, strict=True)]
-    velocity = _sum_by(
+    velocity = sum_by(
         [(g.part, jnp.dot(a, s)) for a, s, g in zip(mixed, scaled, plan.groups, strict=True)],
         states,
     )
     couplings = [
-        _mix([g.factors[i] for g in plan.groups], inner, 0.0, (count, count), p[0])
+        mix([g.factors[i] for g in plan.groups], inner, 0.0, (count, count), p[0])
         for i in range(len(phi))
     ]
     pushes = [jnp.dot(c, f[:count]) for c, f in zip(couplings, phi, strict=True)]
-    forces = _sum_by(
+    forces = sum_by(
         [
-            (a, -(_derivative(f)(states[a][:count]) * push))
+            (a, -(derivative(f)(states[a][:count]) * push))
             for f, a, push in zip(plan.features, plan.sources, pushes, strict=True)
         ],
         p,
@@ -169,18 +169,18 @@ def _backward(plan: Plan, saved: tuple, bars: tuple[Parts, Parts]) -> tuple[Part
     count = p[0].shape[0]
     groups, features = plan.groups, list(zip(plan.features, plan.sources, strict=True))
     phi = [f.function(states[a]) for f, a in features]
-    slope = [_derivative(f)(states[a]) for f, a in features]
+    slope = [derivative(f)(states[a]) for f, a in features]
     push_bar = [-(s[:count] * force_bar[a]) for s, (_, a) in zip(slope, features, strict=True)]
 
-    scaled = [_scale(g, p[g.part]) for g in groups]
+    scaled = [scale(g, p[g.part]) for g in groups]
     mixed_bar = [jnp.dot(velocity_bar[g.part], s.T) for g, s in zip(groups, scaled, strict=True)]
     couplings_bar = [jnp.dot(b, f[:count].T) for b, f in zip(push_bar, phi, strict=True)]
     inner_bar = [
-        _symmetric(_mix(g.factors, couplings_bar, 0.0, (count, count), p[0])) for g in groups
+        _symmetric(mix(g.factors, couplings_bar, 0.0, (count, count), p[0])) for g in groups
     ]
-    p_bar = _sum_by(
+    p_bar = sum_by(
         [
-            (g.part, _scale(g, jnp.dot(a.T, velocity_bar[g.part])) + jnp.dot(b, s))
+            (g.part, scale(g, jnp.dot(a.T, velocity_bar[g.part])) + jnp.dot(b, s))
             for g, a, b, s in zip(groups, mixed, inner_bar, scaled, strict=True)
         ],
         p,
@@ -188,7 +188,7 @@ def _backward(plan: Plan, saved: tuple, bars: tuple[Parts, Parts]) -> tuple[Part
     terms = []
     for i, (feature, a) in enumerate(features):
         factors = [g.factors[i] for g in groups]
-        gram_bar = _mix(factors, mixed_bar, 0.0, (len(states[0]), count), p[0])
+        gram_bar = mix(factors, mixed_bar, 0.0, (len(states[0]), count), p[0])
         # Particles stand on both sides of their Gram matrix, data on one.
         both = jnp.concatenate([_symmetric(gram_bar[:count]), gram_bar[count:]])
         particles = jnp.dot(both.T, phi[i]) + jnp.dot(couplings[i], push_bar[i])
@@ -198,13 +198,13 @@ def _backward(plan: Plan, saved: tuple, bars: tuple[Parts, Parts]) -> tuple[Part
             bend = _second_derivative(feature)(states[a][:count])
             bar = bar.at[:count].add(-bend * force_bar[a] * curved[i])
         terms.append((a, bar))
-    return _sum_by(terms, states), p_bar
+    return sum_by(terms, states), p_bar
 
 
 kernel_equations.defvjp(_forward, _backward)
 
 
-def _mix(factors: Any, matrices: list[Array], constant: float, size: tuple, like: Array) -> Array:
+def mix(factors: Any, matrices: list[Array], constant: float, size: tuple, like: Array) -> Array:
     """$Σ_i w_i X_i + c$, without the terms whose factor is zero."""
     terms = [m if w == 1 else w * m for w, m in zip(factors, matrices, strict=True) if w]
     if not terms:
@@ -213,14 +213,14 @@ def _mix(factors: Any, matrices: list[Array], constant: float, size: tuple, like
     return total + constant if constant else total
 
 
-def _scale(group: Group, momentum: Array) -> Array:
+def scale(group: Group, momentum: Array) -> Array:
     """$p M^{-1}$."""
     if group.matrix is None:
         return momentum
     return jnp.dot(momentum, jnp.asarray(group.matrix.inverse, momentum.dtype))
 
 
-def _sum_by(terms: list[tuple[int, Array]], like: Parts) -> Parts:
+def sum_by(terms: list[tuple[int, Array]], like: Parts) -> Parts:
     """For each part the sum of the terms that belong to it; zero where there is none."""
     out = []
     for index, template in enumerate(like):
@@ -233,9 +233,9 @@ def _symmetric(matrix: Array) -> Array:
     return matrix + matrix.T
 
 
-def _derivative(feature: Feature):
+def derivative(feature: Feature):
     return lambda z: jax.jvp(feature.function, (z,), (jnp.ones_like(z),))[1]
 
 
 def _second_derivative(feature: Feature):
-    return lambda z: jax.jvp(_derivative(feature), (z,), (jnp.ones_like(z),))[1]
+    return lambda z: jax.jvp(derivative(feature), (z,), (jnp.ones_like(z),))[1]

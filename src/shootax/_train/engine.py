@@ -59,8 +59,15 @@ def train(
     orders = problem.orders(seeds)
     orders.skip(ledger.epochs)
     size = apart[0][0].size
-    run = program(not alone, compiler_options(size, problem.steps * len(nets), state))
-    inputs = (frame, problem.data, problem.validation, problem.settings, problem.recipe)
+    options = compiler_options(size, problem.steps * len(nets), state)
+    problem = problem.placed()
+    sharing = problem.recipe.sharing
+    everywhere = jax.device_put if sharing is None else sharing.replicated
+    if sharing is not None:
+        state = everywhere(state)
+    run = program(not alone, options, sharing)
+    inputs = (problem.data, problem.validation, problem.settings, problem.recipe)
+    inputs = (frame if sharing is None else everywhere(frame), *inputs)
     batches = int(problem.settings.size.filled)
     began, length = time.perf_counter() - ledger.seconds, 1
 
@@ -78,7 +85,7 @@ def train(
             order = orders.draw(number)
             if alone:
                 order = jax.tree.map(lambda leaf: leaf[0], order)
-            given = jax.device_put((np.asarray(number, jnp.result_type(int)), order))
+            given = everywhere((np.asarray(number, jnp.result_type(int)), order))
             state, reports = run(given[0], state, given[1], *inputs)
             reports = jax.device_get(reports)
             if alone:
@@ -91,7 +98,9 @@ def train(
             )
             try:
                 seconds = time.perf_counter() - began
-                state = _call_back(problem, state, frame, ledger, reached, seconds, first)
+                status = _call_back(problem, state, frame, ledger, reached, seconds, first)
+                if status is not None:
+                    state = state._replace(status=everywhere(status))
             except BaseException:
                 save()  # so that nothing is lost with the error of a callback
                 raise
@@ -127,6 +136,9 @@ def _running(state: Progress) -> bool:
 
 
 def _of_net(values: Array, i: int, alone: bool) -> Array:
+    """The parameters of one net, on one device."""
+    if len(values.devices()) > 1:
+        values = jnp.asarray(np.asarray(values))
     return values if alone else values[i]
 
 
@@ -138,11 +150,12 @@ def _call_back(
     reached: Sequence[int],
     seconds: float,
     first: int,
-) -> Progress:
-    """Calls the callbacks for the nets that came through the last epoch, and stops those for which one
-    returned `True`. Anything else that a callback returns, such as what `write` does, is ignored."""
+) -> np.ndarray | None:
+    """Calls the callbacks for the nets that came through the last epoch, and returns the new status:
+    nets stop for which one returned `True`. Anything else that a callback returns, such as what `write`
+    does, is ignored."""
     if not problem.callbacks:
-        return state
+        return None
     alone = len(ledger.histories) == 1
     current, status = state.moving.model, np.array(state.status)
     for i in reached:
@@ -156,4 +169,4 @@ def _call_back(
         answers = [callback(report) for callback in problem.callbacks]
         if any(isinstance(answer, bool | np.bool_) and answer for answer in answers):
             status[() if alone else i] = STOPPED
-    return state._replace(status=jnp.asarray(status, state.status.dtype))
+    return status

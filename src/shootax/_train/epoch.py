@@ -1,6 +1,7 @@
 """One epoch of training, as part of a compiled program."""
 
 import dataclasses
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import jax
@@ -10,6 +11,7 @@ from jaxtyping import Array, Float, PyTree
 
 from shootax._measures import penalty
 from shootax._train.losses import Loss
+from shootax._train.mesh import Sharing
 from shootax._train.orders import Order, Size
 from shootax._train.samples import AbstractSampler, Data, drawn
 from shootax._train.stopping import RUNNING, Best, observe, unknown
@@ -25,6 +27,7 @@ class Recipe:
     batch_size: int
     shared_times: tuple[float, ...] | None
     keeps_best: bool
+    sharing: Sharing | None = None  # the devices that train together
 
 
 class Settings(NamedTuple):
@@ -90,6 +93,7 @@ def run_epoch(
     recipe: Recipe,
 ) -> tuple[Progress, Report]:
     """All batches of an epoch in the given order, and the validation loss after them."""
+    fresh = isinstance(data, AbstractSampler)
     if isinstance(data, AbstractSampler):
         assert order.key is not None
         key = jax.random.wrap_key_data(order.key, impl="threefry2x32")
@@ -101,23 +105,23 @@ def run_epoch(
 
     def step(number: Array, carry: tuple[Moving, Batches]) -> tuple[Moving, Batches]:
         moving, reports = carry
-        batch = jax.tree.map(lambda leaf: leaf[order.chosen[number]], data)
-        weight = batch.sample_weight
         real = number * recipe.batch_size + places < samples
-        batch = batch._replace(sample_weight=weight * real.astype(weight.dtype))
-
-        def objective(vector: Array) -> tuple[Array, tuple[Array, Array]]:
-            model = frame.model(vector)
-            misfit, cost = data_loss(model, batch, recipe), penalty(model)
-            return weighed(misfit, cost, settings), (misfit, cost)
-
+        batch, weight = chosen_samples(data, order.chosen[number], real, recipe, fresh)
         passed = (progress.epoch * batches + number).astype(numbers.learning_rate.dtype)
         done = passed / (settings.epochs * batches.astype(settings.epochs.dtype)).astype(
             passed.dtype
         )
         rate = numbers.learning_rate * rule.schedule.factor(progress.schedule, done)
         moving, (total, (misfit, cost)) = advance(
-            moving, objective, frame, rule, numbers, learning_rate=rate, sizes=sizes, passed=passed
+            moving,
+            batch_objective(batch, weight, frame, settings, recipe),
+            frame,
+            rule,
+            numbers,
+            learning_rate=rate,
+            sizes=sizes,
+            passed=passed,
+            together=summed_up(settings, recipe),
         )
         new = Batches(total, misfit, cost, rate)
         return moving, jax.tree.map(
@@ -132,7 +136,7 @@ def run_epoch(
     seen = jnp.sum(reports.objective) / filled.astype(reports.objective.dtype)
     if validation is not None:
         model = frame.model(moving.model)
-        held_out = data_loss(model, validation, recipe)
+        held_out = validation_loss(model, validation, recipe)
         seen = weighed(held_out, penalty(model), settings)
     watched = seen if validation is None else held_out
     after = Progress(
@@ -156,14 +160,83 @@ class Batches(NamedTuple):
     learning_rate: Array
 
 
+def chosen_samples(
+    data: Data, index: Array, real: Array, recipe: Recipe, fresh: bool
+) -> tuple[Data, Array]:
+    """The samples of a batch that this device has, and the weights of all.
+
+    `real` says which count, `fresh` whether all devices know all samples.
+    """
+    sharing = recipe.sharing
+    if sharing is not None:  # all devices have the same number of samples
+        more = sharing.rounded(len(index)) - len(index)
+        index, real = jnp.pad(index, (0, more), mode="wrap"), jnp.pad(real, (0, more))
+    weight = data.sample_weight[index]
+    weight = weight * real.astype(weight.dtype)
+    if sharing is None:
+        batch = jax.tree.map(lambda leaf: leaf[index], data)
+        return batch._replace(sample_weight=weight), weight
+    rest = data._replace(sample_weight=None)  # pyright: ignore[reportArgumentType]
+    if fresh:
+        mine = sharing.own(index)
+        batch = jax.tree.map(lambda leaf: leaf[mine], rest)
+    else:
+        batch = jax.tree.map(lambda leaf: sharing.exchanged(leaf, index), rest)
+    return batch._replace(sample_weight=sharing.own(weight)), weight
+
+
+def batch_objective(
+    batch: Data, weight: Array, frame: Frame, settings: Settings, recipe: Recipe
+) -> Callable[[Array], tuple[Array, tuple[Array, Array]]]:
+    """The objective as a function of the parameters; of several devices, this one's share of it."""
+    devices = 1 if recipe.sharing is None else recipe.sharing.devices
+
+    def objective(vector: Array) -> tuple[Array, tuple[Array, Array]]:
+        model = frame.model(vector)
+        misfit, cost = data_loss(model, batch, recipe, weight), penalty(model)
+        share = cost if devices == 1 else cost / devices
+        return weighed(misfit, share, settings), (misfit, cost)
+
+    return objective
+
+
+def summed_up(settings: Settings, recipe: Recipe) -> Callable[[Any, Array], Any] | None:
+    """How the shares of all devices become one objective and one gradient: by one sum."""
+    sharing = recipe.sharing
+    if sharing is None:
+        return None
+
+    def together(found: Any, gradient: Array) -> Any:
+        _, (misfit, cost) = found
+        both = sharing.total(jnp.append(gradient, misfit.astype(gradient.dtype)))
+        misfit = both[-1].astype(misfit.dtype)
+        return (weighed(misfit, cost, settings), (misfit, cost)), both[:-1]
+
+    return together
+
+
 def weighed(misfit: Array, cost: Array, settings: Settings) -> Array:
     """The objective: the data loss and the penalty, each times its strength."""
     return settings.data_strength * misfit + settings.penalty_strength * cost
 
 
-def data_loss(model: Any, data: Data, recipe: Recipe) -> Float[Array, ""]:
-    """The weighted mean of the losses of the samples."""
+def data_loss(model: Any, data: Data, recipe: Recipe, weight: Array) -> Float[Array, ""]:
+    """The weighted mean of the losses, where `weight` has the weights of all samples that it is over."""
+    return loss_sum(model, data, recipe) / jnp.maximum(jnp.sum(weight), 1e-12)
+
+
+def loss_sum(model: Any, data: Data, recipe: Recipe) -> Float[Array, ""]:
+    """The weighted sum of the losses of the samples."""
     times = recipe.shared_times if data.times is None else data.times
     predictions = model(data.x) if times is None else model(data.x, times)
     losses = jax.vmap(recipe.loss)(predictions, data.y)
-    return jnp.sum(losses * data.sample_weight) / jnp.maximum(jnp.sum(data.sample_weight), 1e-12)
+    return jnp.sum(losses * data.sample_weight)
+
+
+def validation_loss(model: Any, data: Data, recipe: Recipe) -> Float[Array, ""]:
+    """The weighted mean of the losses of held-out samples, which devices share as they come."""
+    if recipe.sharing is None:
+        return data_loss(model, data, recipe, data.sample_weight)
+    parts = jnp.stack([loss_sum(model, data, recipe), jnp.sum(data.sample_weight)])
+    total, weight = recipe.sharing.total(parts)
+    return total / jnp.maximum(weight, 1e-12)

@@ -4,6 +4,7 @@ import os
 from typing import Any, TypedDict
 
 import optax
+from jax.sharding import Mesh
 from jaxtyping import Array, PyTree
 
 from shootax._errors import DivergedError
@@ -36,6 +37,7 @@ def fit(
     checkpoint: str | os.PathLike | Checkpoint | None = None,
     callbacks: list[Callback] | tuple[Callback, ...] = (),
     seed: int = 0,
+    mesh: Mesh | str | None = None,
     progress: bool | Show | None = None,
 ) -> FitResult:
     """Minimises `data_strength` · mean loss + `penalty_strength` · $∫R\\, dt$.
@@ -67,6 +69,10 @@ def fit(
         one raises an error, the checkpoint is written first. Numbers are the same with and without
         callbacks.
     - `seed`: of the order of the samples and of the validation split.
+    - `mesh`: devices that train together, with the results of one device to rounding: `"auto"` for all
+        there are, or a `jax.sharding.Mesh` with an axis `"data"`, over which every batch is shared
+        out, and for very many particles an axis `"particles"`. On a CPU, `"auto"` means one device
+        where a step is too short to be shared.
     - `progress`: whether to show a progress bar; by default in a terminal only. Or a function that is
         called with the number of epochs done and a text.
 
@@ -115,6 +121,7 @@ def fit(
         validation=validation,
         callbacks=callbacks,
         seed=seed,
+        mesh=mesh,
     )
     (outcome,) = train([net], [int(seed)], problem, progress, Checkpoint.at(checkpoint))
     if isinstance(outcome, DivergedError):
@@ -134,4 +141,5 @@ class FitOptions(TypedDict, total=False):
     sample_weight: Any
     optimizer: Optimizer | optax.GradientTransformation
     validation: float | tuple[PyTree[Array], ...] | Validation | None
+    mesh: Mesh | str | None
     callbacks: list[Callback] | tuple[Callback, ...]

@@ -10,6 +10,7 @@ import jax.numpy as jnp
 from jaxtyping import Array
 
 from shootax._train.epoch import Progress, Recipe, Report, Settings, run_epoch
+from shootax._train.mesh import Sharing, training_specs
 from shootax._train.orders import Order
 from shootax._train.stopping import DIVERGED, RUNNING, next_status
 from shootax._train.update import Frame
@@ -53,9 +54,14 @@ def run_epochs(
 
 
 @functools.cache
-def program(mapped: bool, options: tuple | None) -> Callable[..., tuple[Progress, Report]]:
-    """The compiled `run_epochs`, mapped over nets or not, with these options for the compiler."""
+def program(
+    mapped: bool, options: tuple | None, sharing: Sharing | None = None
+) -> Callable[..., tuple[Progress, Report]]:
+    """The compiled `run_epochs`, mapped over nets or not, with these options for the compiler, on one
+    device or on many."""
     wanted: Any = {} if options is None else {"compiler_options": dict(options)}
     axes = (None, eqx.if_array(0), eqx.if_array(0), None, None, None, None, None)
     run = eqx.filter_vmap(run_epochs, in_axes=axes) if mapped else run_epochs
+    if sharing is not None:
+        run = sharing.over(run, training_specs)
     return eqx.filter_jit(run, **wanted)

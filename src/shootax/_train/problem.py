@@ -1,5 +1,6 @@
 """All that a training needs but for the nets and their seeds, checked."""
 
+import dataclasses
 import math
 import operator
 from collections.abc import Sequence
@@ -12,8 +13,12 @@ from jaxtyping import Array, PyTree
 
 from shootax import _checks as checks
 from shootax._disk_cache import keeping_programs
+from shootax._integrators import RK4, Checkpointed, Direct, Euler, Heun
+from shootax._measures import nets as nets_in
 from shootax._train.epoch import Recipe, Settings
+from shootax._train.hosts import gathered
 from shootax._train.losses import Loss, loss_function
+from shootax._train.mesh import Sharing, as_sharing, placed, placed_validation
 from shootax._train.optimizer import as_optimizer
 from shootax._train.orders import Orders, few_batch_sizes, room_for_training, room_for_validation
 from shootax._train.results import Callback
@@ -34,6 +39,19 @@ class Problem(NamedTuple):
     callbacks: tuple[Callback, ...]
     weight: np.ndarray  # of the samples without those that fill the arrays up
 
+    def placed(self) -> "Problem":
+        """The same problem, its arrays on the devices that train together, if there are several."""
+        sharing = self.recipe.sharing
+        if sharing is None:
+            return self
+        sharing, data = placed(sharing, self.data)
+        return self._replace(
+            data=data,
+            validation=placed_validation(sharing, self.validation),
+            settings=sharing.replicated(self.settings),
+            recipe=dataclasses.replace(self.recipe, sharing=sharing),
+        )
+
     @property
     def steps(self) -> int:
         """The number of steps of the whole training."""
@@ -41,7 +59,7 @@ class Problem(NamedTuple):
 
     def orders(self, seeds: Sequence[int]) -> Orders:
         """The orders of the samples for nets with these seeds."""
-        room = sample_count(self.data)
+        room = max(sample_count(self.data), len(self.weight))
         batch = self.recipe.batch_size
         fresh = isinstance(self.data, AbstractSampler)
         return Orders(seeds, self.weight, batch, -(-room // batch), fresh)
@@ -64,6 +82,7 @@ def make_problem(
     validation: Any,
     callbacks: Any,
     seed: int,
+    mesh: Any = None,
 ) -> Problem:
     """Checks everything a user handed in. The options are those of [`shootax.fit`][]."""
     check_model(net, x)
@@ -77,18 +96,23 @@ def make_problem(
     if held_out is not None:
         held_out = matched(net, held_out, measure, shared, "validation ")
         held_out = room_for_validation(held_out)
-    recipe = Recipe(
-        loss=measure,
-        rule=rule,
-        batch_size=few_batch_sizes(batch_size, sample_count(data)),
-        shared_times=shared,
-        keeps_best=held.keep_best or held.patience is not None,
-    )
     weight = (
         np.asarray(data.sample_weight) if isinstance(data, Data) else np.ones(sample_count(data))
     )
-    if isinstance(data, Data):
+    sharing = as_sharing(mesh, lambda: pays_shared(net, batch_size))
+    check_particle_axis(net, sharing)
+    if sharing is not None and isinstance(data, Data):
+        weight = np.concatenate(gathered(weight))
+    elif isinstance(data, Data):
         data = room_for_training(data)
+    recipe = Recipe(
+        loss=measure,
+        rule=rule,
+        batch_size=few_batch_sizes(batch_size, len(weight)),
+        shared_times=shared,
+        keeps_best=held.keep_best or held.patience is not None,
+        sharing=sharing,
+    )
     settings = Settings(
         numbers=numbers,
         data_strength=checks.non_negative_number(data_strength, "data_strength"),
@@ -101,6 +125,30 @@ def make_problem(
     problem = Problem(data, held_out, settings, recipe, epochs, _as_callbacks(callbacks), weight)
     size = jax.device_put(problem.orders([0]).size())
     return problem._replace(settings=settings._replace(size=size))
+
+
+SHARED = 50_000
+"""From about so many numbers in the states of one evaluation on, cores that share a batch gain by it."""
+
+
+def pays_shared(model: Any, batch_size: int) -> bool:
+    """Whether a step is long enough for the cores of a CPU to share it."""
+    return max((net.work(batch_size) for net in nets_in(model)), default=SHARED) >= SHARED
+
+
+def check_particle_axis(model: Any, sharing: Sharing | None) -> None:
+    """Raises where particles cannot be spread over devices: all must run the same evaluations."""
+    if sharing is None or sharing.particle_devices == 1:
+        return
+    for net in nets_in(model):
+        integrator = net.integrator
+        steady = isinstance(integrator, Euler | Heun | RK4)
+        if not steady or not isinstance(integrator.gradient, Direct | Checkpointed):
+            raise ValueError(
+                "Particles are spread over devices with Euler, Heun or RK4 and the gradient modes "
+                f"Direct and Checkpointed; got {integrator}. Use one of these, or a mesh with the "
+                'axis "data" alone.'
+            )
 
 
 def as_seed(seed: Any, name: str = "seed") -> int:

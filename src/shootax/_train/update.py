@@ -192,15 +192,18 @@ def advance(
     learning_rate: Array,
     sizes: Array,
     passed: Array,
+    together: Callable[[Any, Array], tuple[Any, Array]] | None = None,
 ) -> tuple[Moving, tuple[Array, Any]]:
     """The state after a step, and the objective before it with its parts.
 
     `objective` maps the vector of parameters to a value and its parts, `sizes` are those of
     `step_sizes`, and `passed` is the number of steps before this one. A frozen part gets no updates
-    while its moments are gathered, so that it starts with a sensible step.
+    while its moments are gathered, so that it starts with a sensible step. Where devices train
+    together, `together` makes one objective and one gradient of those of all.
     """
     parameters, optimizer, average = moving
-    (total, parts), gradient = jax.value_and_grad(objective, has_aux=True)(parameters)
+    found, gradient = jax.value_and_grad(objective, has_aux=True)(parameters)
+    (total, parts), gradient = (found, gradient) if together is None else together(found, gradient)
     if rule.scaled:
         gradient = gradient * numbers.lr_scale
     if rule.clipped:

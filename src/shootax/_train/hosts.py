@@ -1,0 +1,58 @@
+"""Several processes, on one machine or many, that train together: what they tell each other.
+
+All run the same program, and must run it as often. Whatever depends on a clock, on a file or on a user's
+function is therefore decided by the first of them, or by all together.
+"""
+
+from typing import Any
+
+import jax
+import numpy as np
+from jax.experimental import multihost_utils
+from jaxtyping import PyTree
+
+
+def several() -> bool:
+    """Whether there is more than one process."""
+    return jax.process_count() > 1
+
+
+def leads() -> bool:
+    """Whether this process is the one that writes files and shows progress."""
+    return jax.process_index() == 0
+
+
+def gathered(values: np.ndarray) -> list[np.ndarray]:
+    """The arrays of all processes, which may differ in length."""
+    if not several():
+        return [values]
+    counts = np.ravel(multihost_utils.process_allgather(np.array(len(values))))
+    more = [(0, int(counts.max()) - len(values)), *[(0, 0)] * (values.ndim - 1)]
+    everyone = np.asarray(multihost_utils.process_allgather(np.pad(values, more)))
+    return [part[: int(count)] for part, count in zip(everyone, counts, strict=True)]
+
+
+def of_the_first(tree: PyTree) -> PyTree:
+    """The numbers that the first process has."""
+    if not several():
+        return tree
+    return jax.tree.map(np.asarray, multihost_utils.broadcast_one_to_all(tree))
+
+
+def bytes_of_the_first(content: bytes | None) -> bytes | None:
+    """The bytes that the first process has, or that it has none."""
+    if not several():
+        return content
+    known = np.frombuffer(content or b"", np.uint8) if leads() else np.zeros(0, np.uint8)
+    length = int(of_the_first(np.array(-1 if leads() and content is None else len(known))))
+    if length < 0:
+        return None
+    room = known if leads() else np.zeros(length, np.uint8)
+    return np.asarray(of_the_first(room), np.uint8).tobytes()
+
+
+def highest(values: Any) -> np.ndarray:
+    """The largest of the numbers of all processes, entry by entry."""
+    if not several():
+        return np.asarray(values)
+    return np.max(np.asarray(multihost_utils.process_allgather(np.asarray(values))), axis=0)
