@@ -197,6 +197,8 @@ def test_piecewise_linear_functions_are_known_as_such():
     assert not straight(lambda v: v * jnp.maximum(v, 0))
     assert not straight(lambda v: 1 / v)
     assert not straight(lambda v: jnp.where(jnp.sin(v) > 0, v, 0))
+    assert not straight(lambda v: jnp.where(v > 0, v, v * v))
+    assert not straight(lambda v: jnp.where(v > 0, v * v, v))
 
 
 def square(function):

@@ -18,7 +18,7 @@ def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m tools.mutate", description=__doc__)
     parser.add_argument("--count", type=int, default=320, help="number of changes")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--budget", type=float, default=8, help="seconds of tests for one change")
+    parser.add_argument("--budget", type=float, default=20, help="seconds of tests for one change")
     parser.add_argument("--again", action="store_true", help="runs the survivors again")
     parser.add_argument("--only", default="", help="packages, as in sklearn,_train")
     parser.add_argument("--part", default="1/1", help="2/3: the second of three processes")

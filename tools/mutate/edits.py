@@ -26,6 +26,13 @@ COMPARISONS = {
     ast.In: ("in", ("not in",)),
     ast.NotIn: ("not in", ("in",)),
 }
+# Calls whose first two arguments mean the same either way, or nothing in the other order.
+SYMMETRIC = frozenset(
+    """
+    add allclose array_equal gcd getattr hasattr isinstance logical_and logical_or max maximum min
+    minimum multiply zip
+    """.split()  # noqa: SIM905
+)
 LOGGING = ("debug", "info", "log", "print")
 
 
@@ -207,7 +214,7 @@ class _Finder(ast.NodeVisitor):
             if (
                 len(node.args) > 1
                 and not any(isinstance(a, ast.Starred) for a in node.args[:2])
-                and self.text(node.func) not in ("isinstance", "zip", "getattr", "max", "min")
+                and self.text(node.func).rpartition(".")[2] not in SYMMETRIC
             ):
                 swapped = [arguments[1], arguments[0], *arguments[2:]]
                 self.add("arguments", node, (open_, close), f"({', '.join(swapped)})")

@@ -151,10 +151,15 @@ class Reach:
             groups = [self._reaching(path + "."), self._reaching(f"{edit.file}::")]
         own = package(edit.file).strip("_")
         groups.append([t for file, tests in self.tests.items() if own in file for t in tests])
-        near = (pathlib.PurePath(edit.file).stem.strip("_"), own)
+        words = {
+            own,
+            *re.findall(
+                r"[a-z]{3,}", f"{pathlib.PurePath(edit.file).stem} {name} {edit.old}".lower()
+            ),
+        }
         chosen: dict[Test, None] = {}
         for group in groups:
-            chosen.update(dict.fromkeys(_by_turns(group, near)))
+            chosen.update(dict.fromkeys(_by_turns(group, words)))
         spent, out = 0.0, []
         for test in chosen:
             if spent + test.seconds <= budget or not out:
@@ -166,12 +171,13 @@ class Reach:
         return [t for f in self.functions if f.startswith(start) for t, _ in self.functions[f]]
 
 
-def _by_turns(tests: list[Test], near: tuple[str, ...]) -> list[Test]:
-    """A case of every test function before a second case of any, in files of a similar name first."""
+def _by_turns(tests: list[Test], words: set[str]) -> list[Test]:
+    """Those whose names have most of the words first, a case of every test function before a second
+    case of any, and quick ones before slow ones."""
     counts = collections.Counter()
     ranked = []
     for test in sorted(set(tests), key=lambda test: (test.seconds, test.name)):
-        far = sum(word not in test.file for word in near)
-        ranked.append((counts[test.function], far, test.seconds, test.name, test))
+        known = sum(word in test.name.lower() for word in words)
+        ranked.append((counts[test.function] - known, test.seconds, test.name, test))
         counts[test.function] += 1
-    return [test for *_, test in sorted(ranked, key=lambda entry: entry[:4])]
+    return [test for *_, test in sorted(ranked, key=lambda entry: entry[:3])]
