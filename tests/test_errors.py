@@ -141,6 +141,7 @@ def test_weight_that_is_not_positive(weight):
     ("matrix", "message"),
     [
         ([[1.0, 0.5], [0.0, 1.0]], "must be symmetric"),
+        ([[1e-10, 5e-11], [0.0, 1e-10]], "must be symmetric"),
         ([[1.0, 2.0], [2.0, 1.0]], "positive definite, got smallest eigenvalue -1"),
         ([[1.0, 1.0], [1.0, 1.0]], "positive definite"),
         ([[0.0, 0.0], [0.0, 0.0]], "positive definite"),

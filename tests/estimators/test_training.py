@@ -6,6 +6,7 @@ import pytest
 import shootax as sx
 from shootax.sklearn import ShootingClassifier, ShootingForecaster, ShootingRegressor
 from shootax.sklearn import _training as training
+from shootax.sklearn._tables import Samples, power_of_two, split
 from shootax.sklearn._windows import Sequences, appended
 
 pytestmark = pytest.mark.usefixtures("standard_promotion")
@@ -110,3 +111,17 @@ def test_what_was_forecast_follows_the_past():
     past = Sequences(np.zeros((1, 1, 1)), np.ones((1, 1, 1), bool), np.array([[3.0]]))
     longer = appended(past, np.ones((1, 2, 1)), 0.5)
     np.testing.assert_allclose(longer.times, [[3.0, 3.5, 4.0]])
+
+
+def test_every_class_is_held_out_in_its_share():
+    labels = np.repeat([0, 1, 2], [60, 30, 1])
+    samples = Samples(np.arange(91.0)[:, None], labels, np.ones(91))
+    kept, held_out = split(samples, 0.2, True, np.random.default_rng(0))
+    assert np.bincount(held_out.y, minlength=3).tolist() == [12, 6, 0]  # none loses its last sample
+    assert sorted([*kept.x[:, 0], *held_out.x[:, 0]]) == list(range(91))
+    assert split(samples, 0.03, False, np.random.default_rng(0))[1] is None  # three are too few
+    assert len(split(samples, 0.06, False, np.random.default_rng(0))[1].x) == 5
+
+
+def test_sizes_are_rounded_up_to_powers_of_two():
+    assert [power_of_two(number, 8) for number in (1, 8, 9, 16, 17)] == [8, 8, 16, 16, 32]

@@ -56,4 +56,5 @@ def test_random_fields(first):
 @pytest.mark.parametrize("first", range(0, 2000, 100))
 def test_two_thousand_random_fields(first):
     found = collections.Counter(check(seed, seed % 10 == 0) for seed in range(first, first + 100))
+    print(f"fields {first} to {first + 99}: {dict(found)}")  # shown by `pytest -s`
     assert found["inferred"] >= 30

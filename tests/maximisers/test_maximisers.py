@@ -3,11 +3,13 @@
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 import pytest
 
 import shootax as sx
 from cases import usually
 from shootax._hamiltonian import hamilton_equations, hamiltonian
+from shootax._maximisers.base import default_tolerance, reachable
 
 FIELD = sx.SingleHiddenLayer(dim=2, width=2)
 SOLVERS = {
@@ -165,3 +167,12 @@ def test_maximisers_refuse_what_they_cannot_solve():
     drawn = sx.Ensemble.draw(linear, 3, key=jax.random.key(0))
     with pytest.raises(ValueError, match="quadratic penalty"):
         sx.Particles(linear, drawn, penalty=sx.Transport(), maximiser=sx.maximisers.ClosedForm())
+
+
+@pytest.mark.parametrize("dtype", [jnp.float32, jnp.float64])
+def test_tolerances_are_those_asked_for_or_what_the_precision_allows(dtype):
+    q, eps = jnp.ones(2, dtype), float(jnp.finfo(dtype).eps)
+    assert default_tolerance(0.3, q) == 0.3
+    assert default_tolerance(None, q) == pytest.approx(10 * eps**0.7)
+    assert reachable(0.3, q) == 0.3
+    assert reachable(1e-30, q) == pytest.approx(10 * np.sqrt(eps))

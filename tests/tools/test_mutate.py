@@ -1,0 +1,99 @@
+"""The tool that changes the source: which changes it finds, and that results outlive other edits."""
+
+import ast
+import pathlib
+import sys
+
+import pytest
+
+sys.path.insert(0, str(pathlib.Path(__file__).parents[2]))
+
+from tools.mutate.edits import edits
+from tools.mutate.outline import outline, owner
+from tools.mutate.sample import named, package, sample
+
+SOURCE = b'''"""A docstring with 3 numbers."""
+import os
+
+LIMIT = 5
+
+
+def area(width: int, height=2.0, *, unit=True):
+    """Not 7."""
+    checks.positive(width)
+    if width < 0:
+        raise ValueError("at least 0")
+    print("never 4")
+    sides = pair(width, height, scale=unit, label=1)
+    return -sides[0] * sides[1] if unit and not os.sep else width + 1
+'''
+
+
+def changes(source=SOURCE):
+    return {(e.line, e.kind, e.old.strip(), e.new.strip()) for e in edits("a.py", source)}
+
+
+def test_changes_of_a_small_file():
+    found = changes()
+    assert {
+        (4, "constant", "5", "6"),
+        (7, "constant", "2.0", "4.0"),
+        (7, "constant", "True", "False"),
+        (9, "check", "checks.positive(width)", "pass"),
+        (10, "check", "width < 0", "False"),
+        (10, "boundary", "<", "<="),
+        (10, "comparison", "<", ">"),
+        (13, "arguments", "(width, height, scale=unit, label=1)", "(height, width, scale=unit, label=1)"),
+        (13, "option", "(width, height, scale=unit, label=1)", "(width, height, label=1)"),
+        (14, "index", "0", "1"),
+        (14, "sign", "-sides[0]", "(sides[0])"),
+        (14, "factor", "-sides[0] * sides[1]", "(sides[1])"),
+        (14, "condition", "and", "or"),
+        (14, "condition", "not os.sep", "(os.sep)"),
+        (14, "sign", "+", "-"),
+    } <= found  # fmt: skip
+    untouched = {1, 2, 8, 11, 12}  # docstrings, imports, messages
+    assert untouched.isdisjoint(line for line, *_ in found)
+    assert not any(new == "2" and old == "1" and line == 13 for line, _, old, new in found)
+
+
+def test_every_change_is_a_program():
+    for edit in edits("a.py", SOURCE):
+        changed = edit.apply(SOURCE)
+        ast.parse(changed)
+        assert changed != SOURCE
+
+
+def test_names_outlive_other_edits():
+    names = {edit.name for edit in edits("a.py", SOURCE)}
+    later = SOURCE.replace(b"LIMIT = 5\n", b"LIMIT = 6\n\nMORE = 1\n")
+    moved = {edit.name for edit in edits("a.py", later)}
+    assert len(names - moved) == 1
+    assert len(names) == len(edits("a.py", SOURCE))
+
+
+def test_lines_belong_to_the_innermost_function():
+    start = b"x = 1\nclass A:\n    y = 2\n    def f(self):\n"
+    source = start + b"        def g():\n            pass\n        return g\n"
+    functions = outline(source)
+    assert [owner(functions, line)[1] for line in range(1, 8)] == [
+        "", "A", "A", "A.f", "A.f.g", "A.f.g", "A.f",
+    ]  # fmt: skip
+    assert owner(functions, 3)[2] == "", "what runs at import belongs to no test"
+
+
+def test_the_sample_is_seeded_and_has_all_packages():
+    drawn, again, other = sample(320, 0), sample(320, 0), sample(320, 1)
+    assert drawn == again != other
+    assert len(drawn) >= 300
+    assert len({(edit.file, edit.line) for edit in drawn}) == len(drawn)
+    folders = {
+        p.name for p in pathlib.Path("src/shootax").iterdir() if (p / "__init__.py").exists()
+    }
+    assert {package(edit.file) for edit in drawn} == folders | {"shootax"}
+
+
+@pytest.mark.slow
+def test_changes_by_name_have_their_place():
+    """When one of these lines is rewritten, `named.toml` follows."""
+    assert len({edit.name for edit in named()}) >= 25
