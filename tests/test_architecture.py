@@ -194,3 +194,20 @@ def test_nothing_written_belongs_to_one_machine():
             if found := LOCAL.search(line):
                 wrong.append(f"{file.relative_to(ROOT)}:{number}: {found[0]}")
     assert not wrong, "\n".join(wrong)
+
+
+def test_the_chains_of_files_on_the_design_page_exist():
+    page = (ROOT / "docs" / "design.md").read_text("utf-8")
+    table = page.split("## Which file does what")[1].split("## ")[0]
+    chains = {
+        call: re.findall(r"`([\w/]+\.py)`", files)
+        for call, files in re.findall(r"^\| (`.*?) \| (.*) \|$", table, re.MULTILINE)
+    }
+    assert len(chains) == 6
+    for files in chains.values():
+        folder = SOURCE
+        for name in files:
+            path = SOURCE / name if (SOURCE / name).exists() else folder / name
+            assert path.exists(), f"docs/design.md names {name}, which does not exist"
+            folder = path.parent
+    assert len(chains["`fit`"]) <= 6

@@ -85,8 +85,8 @@ def check(field_name, control_name, integrator_name, mode_name):
 
 
 def _chosen():
-    """A cover for every run: the fixed integrators, and all modes of RK4, for particles; the other
-    controls and all fields with RK4; `slow` has the whole product."""
+    """A cover for every run: Heun, symplectic Euler and all modes of RK4 for particles; the other
+    controls, and another field, with RK4; `slow` has the whole product."""
     everything = [
         (f, c, i, m) for f in FIELDS for c in CONTROLS for i in INTEGRATORS for m in MODES
     ]
@@ -94,9 +94,10 @@ def _chosen():
         f, c, i, m = case
         plain = c not in ("particles-kernel", "particles-automatic", "frozen", "given")
         direct = plain and m == "direct" and i == "rk4"
-        moving = c == "particles" and i not in ("dopri5", "tsit5") and (m == "direct" or i == "rk4")
+        fixed = i in ("heun", "symplectic")
+        moving = c == "particles" and ((fixed and m == "direct") or i == "rk4")
         usual = f == "updown" and (moving or direct)
-        usual = usual or (i == "rk4" and m == "direct" and c in ("particles", "static"))
+        usual = usual or (f == "affine" and i == "rk4" and m == "direct" and c == "particles")
         yield pytest.param(*case, id="-".join(case), marks=() if usual else pytest.mark.slow)
 
 

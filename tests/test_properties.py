@@ -22,12 +22,13 @@ def make(field_name, control_name, integrator_name, key):
 
 
 def _cases():
-    """Most controls with Heun and three integrators with particles; `slow` has the whole product."""
+    """Four controls with Heun and two integrators with particles; `slow` has the whole product."""
+    plain = ("frozen", "static", "piecewise", "given")
     for f in FIELDS:
         for c in CONTROLS:
             for i in INTEGRATORS:
-                moving = c == "particles" and i in ("rk4", "euler", "midpoint")
-                usual = f == "updown" and ((i == "heun" and c != "particles-kernel") or moving)
+                moving = c == "particles" and i in ("rk4", "midpoint")
+                usual = f == "updown" and ((i == "heun" and c in plain) or moving)
                 marks = () if usual else pytest.mark.slow
                 yield pytest.param(f, c, i, id=f"{f}-{c}-{i}", marks=marks)
 

@@ -54,7 +54,7 @@ def test_padding_of_any_window_by_hand(size, window):
     np.testing.assert_allclose(got, want, atol=1e-12)
 
 
-@pytest.mark.parametrize("name", usually(FIELDS, "updown-1d", "affine-2d"))
+@pytest.mark.parametrize("name", usually(FIELDS, "updown-1d"))
 def test_automatic_is_closed_form(name):
     """θ* by momenta times patches is the gradient of the Hamiltonian, and so are its derivatives."""
     field, ensemble = FIELDS[name], drawn(FIELDS[name])
@@ -78,7 +78,7 @@ def test_automatic_is_closed_form(name):
         assert jnp.allclose(a, b, atol=1e-10, rtol=1e-10)
 
 
-@pytest.mark.parametrize("name", ["affine-2d", "updown-1d"])
+@pytest.mark.parametrize("name", usually(["affine-2d", "updown-1d"], "affine-2d"))
 def test_hamiltonian_is_conserved_to_fourth_order(name):
     field = FIELDS[name]
 

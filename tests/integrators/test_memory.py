@@ -30,15 +30,18 @@ def memory():
 
 
 @pytest.mark.slow
+@pytest.mark.slow
 def test_direct_grows_with_depth(memory):
     assert 80 < memory["direct"][1] / memory["direct"][0] < 120, memory
 
 
+@pytest.mark.slow
 def test_checkpointed_grows_with_the_square_root_of_depth(memory):
     growth = memory["checkpointed"][1] / memory["checkpointed"][0]
     assert growth < 15, memory  # ten for a hundredfold depth, against a hundred
     assert memory["checkpointed"][1] < memory["direct"][1] / 20, memory
 
 
+@pytest.mark.slow
 def test_reversed_is_flat_in_depth(memory):
     assert memory["reversed"][1] < 1.1 * memory["reversed"][0], memory

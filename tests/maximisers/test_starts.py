@@ -29,6 +29,7 @@ def heights(maximiser):
     return np.asarray(jax.jit(jax.vmap(one))(*problems()))
 
 
+@pytest.mark.slow
 def test_the_global_maximum_is_found_more_often():
     one, some, many = (heights(sx.maximisers.PerNeuron(starts=n)) for n in (1, 16, 300))
     # Starts of the shorter list are not among those of the longer: either may find more.

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 import shootax as sx
-from test_documentation import blocks, promised
 
 matplotlib.use("Agg")
 
@@ -218,16 +217,3 @@ def test_no_function_has_the_name_of_a_submodule():
     modules = {module.name for module in pkgutil.iter_modules(sx.plots.__path__)}
     public = {name for name in vars(sx.plots) if callable(getattr(sx.plots, name))}
     assert not modules & public
-
-
-FUNCTIONS = ("flow", "particles", "weight_norms", "weight_matrices", "energy", "history")
-
-
-@pytest.mark.usefixtures("standard_promotion")
-@pytest.mark.parametrize("name", FUNCTIONS)
-def test_the_example_in_a_docstring_runs(name, capsys):
-    (code,) = blocks(getattr(sx.plots, name).__doc__)
-    exec(compile(code, name, "exec"), {})
-    printed = capsys.readouterr().out.splitlines()
-    assert list(promised(code)) or name in ("particles",)
-    assert [line for line in promised(code) if line not in printed] == []
