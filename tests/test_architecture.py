@@ -211,3 +211,9 @@ def test_the_chains_of_files_on_the_design_page_exist():
             assert path.exists(), f"docs/design.md names {name}, which does not exist"
             folder = path.parent
     assert len(chains["`fit`"]) <= 6
+
+
+def test_files_of_tests_have_names_of_their_own():
+    """pytest imports them by their names alone."""
+    names = sorted(path.name for path in (ROOT / "tests").rglob("test_*.py"))
+    assert [a for a, b in itertools.pairwise(names) if a == b] == []
