@@ -77,7 +77,7 @@ def particles():
 
 
 def models():
-    """A chain, an adaptive integrator, each sample with its own times, a sampler, a latent model."""
+    """A chain, the reversed mode, each sample with its own times, a sampler, a latent model."""
     times = np.sort(RNG.uniform(0, 1, (43, 3)), axis=1)
     trajectories = Y[:, None] * times[:, :, None]
 
@@ -97,12 +97,25 @@ def models():
     images = RNG.uniform(size=(16, 1, 8, 8))
     return {
         "chain": difference(chain, mesh(8)),
-        "adaptive": difference(net(integrator=sx.Dopri5()), mesh(8)),
         "reversed": difference(net(integrator=sx.RK4(3, gradient=sx.Reversed())), mesh(8)),
         "times": difference(net(readout=None), mesh(8), y=trajectories, times=times),
         "sampler": difference(net(), mesh(8), Fresh(), None),
         "latent": difference(latent, mesh(8), images, np.repeat(images, 3, axis=1)),
     }
+
+
+def refused():
+    """What cannot be shared says so."""
+    words = {}
+    for name, integrator, on in (
+        ("adaptive", sx.Dopri5(), mesh(8)),
+        ("reversed", sx.RK4(3, gradient=sx.Reversed()), mesh(1, 8)),
+    ):
+        try:
+            sx.fit(net(integrator=integrator), X, Y, epochs=1, mesh=on)
+        except ValueError as error:
+            words[name] = str(error)
+    return words
 
 
 def many():
@@ -117,7 +130,7 @@ def many():
 
 def compiled(model, on, batch_size):
     """The program of a training of one epoch."""
-    from shootax._train.engine import _first_state
+    from shootax._train.engine import first_state
     from shootax._train.update import take_apart
 
     options = dict(loss="mse", data_strength=1.0, penalty_strength=1.0, times=None)
@@ -128,7 +141,7 @@ def compiled(model, on, batch_size):
     ).placed()
     sharing = problem.recipe.sharing
     vector, frame = take_apart(model)
-    state = _first_state([vector], frame, problem)
+    state = first_state([vector], frame, problem)
     whole = (lambda tree: tree) if sharing is None else sharing.replicated
     order = jax.tree.map(lambda leaf: leaf[0], problem.orders([0]).draw(1))
     arguments = (

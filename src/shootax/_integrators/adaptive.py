@@ -1,18 +1,15 @@
 """Steps chosen by the error they make, through Diffrax."""
 
 import abc
-import functools
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-import optimistix
 from jaxtyping import Array, PyTree
 
 from shootax import _checks as checks
-from shootax._axes import DATA, PARTICLES, size_of
 from shootax._integrators.base import AbstractIntegrator, AtEnd, AtNodes, AtTimes, Save, View
 from shootax._integrators.gradients import AbstractGradient, Checkpointed, Direct, Reversed
 from shootax._systems import AbstractSystem, PathSystem, State, TimePoint
@@ -87,11 +84,6 @@ class AbstractAdaptive(AbstractIntegrator):
         # Diffrax computes in the wider of the types of time and state: both are the state's.
         dtype = jnp.result_type(*jax.tree.leaves(y))
         controller: Any = diffrax.PIDController(rtol=self.rtol, atol=self.atol)
-        if size_of(DATA) * size_of(PARTICLES) > 1:
-            shapes = eqx.filter_eval_shape(lambda system: system, system)
-            controller = diffrax.PIDController(
-                rtol=self.rtol, atol=self.atol, norm=functools.partial(_norm, shapes)
-            )
         if jumps := system.jumps():
             controller = diffrax.ClipStepSizeController(
                 controller, jump_ts=jnp.asarray(jumps, dtype)
@@ -143,28 +135,6 @@ class AbstractAdaptive(AbstractIntegrator):
             return jax.tree.map(lambda leaf: leaf[:, 0], path)
 
         return jax.vmap(one)(z, save.times)
-
-
-def _norm(system: AbstractSystem, error: PyTree[Array]) -> Array:
-    """The root mean square of an error; of the system only shapes are known.
-
-    Devices that share a batch take the same steps, those of one device that has all of it: data count on
-    all of them, particles once.
-    """
-    devices = size_of(DATA) * size_of(PARTICLES)
-    if not isinstance(error, State):  # that of a way back, on which each device goes by itself
-        return optimistix.rms_norm(error)
-    particles, z = system.split(error)
-    alone = jax.eval_shape(lambda: system.join(particles, jax.tree.map(lambda leaf: leaf[:0], z)))
-    data, everything = _squares(z), _squares(error)
-    shared = jax.lax.psum(data, (DATA, PARTICLES))
-    once = sum(leaf.size for leaf in jax.tree.leaves(alone))
-    here = sum(leaf.size for leaf in jax.tree.leaves(error))
-    return jnp.sqrt((everything - data + shared) / (once + devices * (here - once)))
-
-
-def _squares(tree: PyTree[Array]) -> Array:
-    return sum((jnp.sum(leaf**2) for leaf in jax.tree.leaves(tree)), jnp.zeros(()))
 
 
 class _Interpolated(eqx.Module):

@@ -16,6 +16,7 @@ from shootax._train.checkpoint import Checkpoint
 from shootax._train.compiler_options import compiler_options
 from shootax._train.epoch import Progress, start
 from shootax._train.fingerprint import fingerprint, is_number
+from shootax._train.hosts import highest, leads, of_the_first
 from shootax._train.ledger import Ledger
 from shootax._train.loop import program
 from shootax._train.problem import Problem
@@ -48,7 +49,7 @@ def train(
     make_room()
     apart = [take_apart(net) for net in nets]
     frame, alone = apart[0][1], len(nets) == 1
-    state = _first_state([vector for vector, _ in apart], frame, problem)
+    state = first_state([vector for vector, _ in apart], frame, problem)
     ledger, mark = Ledger.empty(len(nets)), ""
     if checkpoint is not None:
         mark = fingerprint(problem, frame, state, seeds)
@@ -76,12 +77,13 @@ def train(
             record = ledger.record(time.perf_counter() - began)
             checkpoint.write(mark, state, ledger.histories, record)
 
-    with progress_bar("Training", problem.epochs, progress) as show:
+    with progress_bar("Training", problem.epochs, progress if leads() else False) as show:
         while ledger.epochs < problem.epochs and _running(state):
             called = time.perf_counter()
             number = (
                 1 if problem.callbacks else min(length, problem.epochs - ledger.epochs, orders.most)
             )
+            number = int(of_the_first(np.array(number)))  # as long as its clock says
             order = orders.draw(number)
             if alone:
                 order = jax.tree.map(lambda leaf: leaf[0], order)
@@ -98,8 +100,9 @@ def train(
             )
             try:
                 seconds = time.perf_counter() - began
-                status = _call_back(problem, state, frame, ledger, reached, seconds, first)
+                status = call_back(problem, state, frame, ledger, reached, seconds, first)
                 if status is not None:
+                    status = highest(status).astype(status.dtype)  # who stops, stops all
                     state = state._replace(status=everywhere(status))
             except BaseException:
                 save()  # so that nothing is lost with the error of a callback
@@ -112,13 +115,13 @@ def train(
     outcomes: list[FitResult | DivergedError] = []
     for i, history in enumerate(ledger.histories):
         columns = {name: np.array(column) for name, column in history.items()}
-        result = FitResult(frame.model(_of_net(state.model, i, alone)), columns, seconds)
+        result = FitResult(frame.model(of_net(state.model, i, alone)), columns, seconds)
         failed = i in ledger.failures
         outcomes.append(DivergedError(ledger.failures[i], result) if failed else result)
     return outcomes
 
 
-def _first_state(vectors: Sequence[Array], frame: Frame, problem: Problem) -> Progress:
+def first_state(vectors: Sequence[Array], frame: Frame, problem: Problem) -> Progress:
     states = [start(vector, frame, problem.recipe) for vector in vectors]
     alone = len(states) == 1
     state = states[0] if alone else jax.tree.map(lambda *leaves: jnp.stack(leaves), *states)
@@ -135,14 +138,14 @@ def _running(state: Progress) -> bool:
     return bool(np.any(np.asarray(state.status) == RUNNING))
 
 
-def _of_net(values: Array, i: int, alone: bool) -> Array:
+def of_net(values: Array, i: int, alone: bool) -> Array:
     """The parameters of one net, on one device."""
     if len(values.devices()) > 1:
         values = jnp.asarray(np.asarray(values))
     return values if alone else values[i]
 
 
-def _call_back(
+def call_back(
     problem: Problem,
     state: Progress,
     frame: Frame,
@@ -164,7 +167,7 @@ def _call_back(
             ledger.last(i),
             seconds,
             first + i,
-            lambda i=i: frame.model(_of_net(current, i, alone)),
+            lambda i=i: frame.model(of_net(current, i, alone)),
         )
         answers = [callback(report) for callback in problem.callbacks]
         if any(isinstance(answer, bool | np.bool_) and answer for answer in answers):

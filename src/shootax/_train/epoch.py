@@ -98,42 +98,39 @@ def run_epoch(
         assert order.key is not None
         key = jax.random.wrap_key_data(order.key, impl="threefry2x32")
         data = drawn(data, jax.random.fold_in(key, 1))
-    rule, numbers = recipe.rule, settings.numbers
-    samples, batches, filled = settings.size
-    sizes = step_sizes(progress.epoch, numbers, rule, progress.moving.parameters.dtype)
+    samples, _, filled = settings.size
     places = jnp.arange(recipe.batch_size)
 
     def step(number: Array, carry: tuple[Moving, Batches]) -> tuple[Moving, Batches]:
         moving, reports = carry
         real = number * recipe.batch_size + places < samples
         batch, weight = chosen_samples(data, order.chosen[number], real, recipe, fresh)
-        passed = (progress.epoch * batches + number).astype(numbers.learning_rate.dtype)
-        done = passed / (settings.epochs * batches.astype(settings.epochs.dtype)).astype(
-            passed.dtype
-        )
-        rate = numbers.learning_rate * rule.schedule.factor(progress.schedule, done)
-        moving, (total, (misfit, cost)) = advance(
-            moving,
-            batch_objective(batch, weight, frame, settings, recipe),
-            frame,
-            rule,
-            numbers,
-            learning_rate=rate,
-            sizes=sizes,
-            passed=passed,
-            together=summed_up(settings, recipe),
-        )
-        new = Batches(total, misfit, cost, rate)
-        return moving, jax.tree.map(
-            lambda known, value: known.at[number].set(value.astype(known.dtype)), reports, new
-        )
+        moving, new = take_step(moving, batch, weight, number, progress, frame, settings, recipe)
+        return moving, noted(reports, number, new)
 
     zeros = jnp.zeros(order.chosen.shape[0])
     nothing = Batches(zeros, zeros, zeros, zeros)
     moving, reports = jax.lax.fori_loop(0, filled, step, (progress.moving, nothing))
     # Batches that are not filled count as zero.
-    held_out = jnp.full((), jnp.nan)
     seen = jnp.sum(reports.objective) / filled.astype(reports.objective.dtype)
+    after, held_out = end_epoch(
+        progress._replace(moving=moving), seen, frame, validation, settings, recipe
+    )
+    ran, last = progress.status == RUNNING, reports.learning_rate[filled - 1]
+    parts = (reports.objective, reports.data, reports.penalty)
+    return after, Report(*parts, held_out, last, ran, progress.status)
+
+
+def end_epoch(
+    progress: Progress,
+    seen: Array,
+    frame: Frame,
+    validation: Data | None,
+    settings: Settings,
+    recipe: Recipe,
+) -> tuple[Progress, Array]:
+    """What follows from an epoch whose mean objective is `seen`, and the validation loss after it."""
+    moving, held_out = progress.moving, jnp.full((), jnp.nan)
     if validation is not None:
         model = frame.model(moving.model)
         held_out = validation_loss(model, validation, recipe)
@@ -141,14 +138,12 @@ def run_epoch(
     watched = seen if validation is None else held_out
     after = Progress(
         moving=moving,
-        schedule=rule.schedule.observe(progress.schedule, seen),
+        schedule=recipe.rule.schedule.observe(progress.schedule, seen),
         epoch=progress.epoch + 1,
         status=progress.status,
         best=None if progress.best is None else observe(progress.best, moving.model, watched),
     )
-    ran, last = progress.status == RUNNING, reports.learning_rate[filled - 1]
-    parts = (reports.objective, reports.data, reports.penalty)
-    return after, Report(*parts, held_out, last, ran, progress.status)
+    return after, held_out
 
 
 class Batches(NamedTuple):
@@ -158,6 +153,44 @@ class Batches(NamedTuple):
     data: Array
     penalty: Array
     learning_rate: Array
+
+
+def take_step(
+    moving: Moving,
+    batch: Data,
+    weight: Array,
+    number: Array,
+    progress: Progress,
+    frame: Frame,
+    settings: Settings,
+    recipe: Recipe,
+) -> tuple[Moving, Batches]:
+    """The step of batch `number` of an epoch. `weight` has the weights of the whole batch, `batch` the
+    samples that this device has of it."""
+    rule, numbers, batches = recipe.rule, settings.numbers, settings.size.batches
+    passed = (progress.epoch * batches + number).astype(numbers.learning_rate.dtype)
+    whole = settings.epochs * batches.astype(settings.epochs.dtype)
+    done = passed / whole.astype(passed.dtype)
+    rate = numbers.learning_rate * rule.schedule.factor(progress.schedule, done)
+    moving, (total, (misfit, cost)) = advance(
+        moving,
+        batch_objective(batch, weight, frame, settings, recipe),
+        frame,
+        rule,
+        numbers,
+        learning_rate=rate,
+        sizes=step_sizes(progress.epoch, numbers, rule, moving.parameters.dtype),
+        passed=passed,
+        together=summed_up(settings, recipe),
+    )
+    return moving, Batches(total, misfit, cost, rate)
+
+
+def noted(reports: Batches, number: Array, new: Batches) -> Batches:
+    """The numbers of all batches, with those of one more."""
+    return jax.tree.map(
+        lambda known, value: known.at[number].set(value.astype(known.dtype)), reports, new
+    )
 
 
 def chosen_samples(

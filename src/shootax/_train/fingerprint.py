@@ -9,6 +9,7 @@ import equinox as eqx
 import jax
 import numpy as np
 
+from shootax._train.data_digest import data_digest
 from shootax._train.losses import LOSSES
 from shootax._train.problem import Problem
 from shootax._train.samples import AbstractSampler, Data, drawn
@@ -35,7 +36,11 @@ def fingerprint(problem: Problem, frame: Frame, state: Any, seeds: Sequence[int]
     digest.update(_without_addresses(repr(words)).encode())
     for part in (*_loss(problem, eqx.combine(model, frame.static)), *_transform(rule, model)):
         digest.update(part)
-    arrays = eqx.filter((problem.data, problem.validation, problem.settings), eqx.is_array)
+    samples = [data for data in (problem.data, problem.validation) if isinstance(data, Data)]
+    for data in samples:
+        digest.update(data_digest(data))
+    drawn_from = problem.data if isinstance(problem.data, AbstractSampler) else None
+    arrays = eqx.filter((drawn_from, problem.settings), eqx.is_array)
     for leaf in (*plain_leaves(arrays), *plain_leaves(state)):
         digest.update(_bytes(leaf))
     return digest.hexdigest()

@@ -13,10 +13,13 @@ from shootax._train.checkpoint import Checkpoint
 from shootax._train.engine import train
 from shootax._train.losses import Loss
 from shootax._train.optimizer import Optimizer
-from shootax._train.problem import make_problem
+from shootax._train.problem import check_model, make_problem
 from shootax._train.progress import Show
 from shootax._train.results import Callback, FitResult
 from shootax._train.samples import AbstractSampler
+from shootax._train.stream_problem import example, of_stream, opened
+from shootax._train.streaming import train_on_stream
+from shootax._train.streams import is_stream
 from shootax._train.validation import Validation
 
 
@@ -27,6 +30,7 @@ def fit(
     *,
     epochs: int = 500,
     batch_size: int = 50,
+    steps_per_epoch: int | None = None,
     loss: str | Loss = "mse",
     data_strength: float = 100.0,
     penalty_strength: float = 1.0,
@@ -49,8 +53,13 @@ def fit(
     - `net`: a [`shootax.Net`][], or any `equinox.Module` that maps a batch to a batch and holds one.
     - `x`, `y`: inputs and targets, with samples along the leading axis: arrays, lists of numbers or
         data frames; or, as `x` alone, an [`shootax.AbstractSampler`][] that draws fresh ones for
-        every epoch. Targets of shape `(samples,)` will do for a model with one output.
-    - `epochs`, `batch_size`: as usual.
+        every epoch; or a stream of batches: a generator, a Grain loader, a PyTorch `DataLoader` or
+        anything else that yields `(x, y)`, `(x, y, sample_weight)`, `(x, y, sample_weight, times)` or
+        a dictionary with these names. Targets of shape `(samples,)` will do for a model with one
+        output.
+    - `epochs`, `batch_size`: as usual. The batches of a stream have the size that they have.
+    - `steps_per_epoch`: for a stream, the number of batches of an epoch; by default one pass, where
+        the stream has a length.
     - `loss`: `"mse"`, `"cross_entropy"` (targets are class numbers from 0 on), or a function of one
         prediction and one target.
     - `data_strength`, `penalty_strength`: the factors of the two terms of the objective.
@@ -106,6 +115,13 @@ def fit(
         ```
     """
     refuse_after_fork()  # the problem is already made by JAX
+    stream, steps = None, 0
+    if is_stream(x):
+        check_model(net, x)
+        stream, steps = opened(x, y, sample_weight, times, validation, steps_per_epoch)
+        x, y, batch_size, times = example(stream, times)
+    elif steps_per_epoch is not None:
+        raise ValueError("steps_per_epoch is for streams; arrays have an epoch of their own.")
     problem = make_problem(
         net,
         x,
@@ -123,7 +139,11 @@ def fit(
         seed=seed,
         mesh=mesh,
     )
-    (outcome,) = train([net], [int(seed)], problem, progress, Checkpoint.at(checkpoint))
+    if stream is not None:
+        problem = of_stream(problem, stream, steps)
+        outcome = train_on_stream(net, problem, stream, steps, progress, Checkpoint.at(checkpoint))
+    else:
+        (outcome,) = train([net], [int(seed)], problem, progress, Checkpoint.at(checkpoint))
     if isinstance(outcome, DivergedError):
         raise outcome
     return outcome

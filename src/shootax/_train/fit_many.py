@@ -19,6 +19,7 @@ from shootax._train.problem import as_seed, check_model, make_problem
 from shootax._train.progress import Show
 from shootax._train.results import FitResult
 from shootax._train.samples import AbstractSampler
+from shootax._train.streams import is_stream
 
 
 def fit_many(
@@ -70,6 +71,11 @@ def fit_many(
         ```
     """
     refuse_after_fork()
+    if is_stream(x):
+        raise ValueError(
+            "fit_many trains on arrays or a sampler, which all nets see again and again. For a stream, "
+            "call sx.fit for one net after the other."
+        )
     nets = _checked(nets, x)
     if seeds is None:
         seeds = [as_seed(seed) + i for i in range(len(nets))]

@@ -13,10 +13,10 @@ from jaxtyping import Array, PyTree
 
 from shootax import _checks as checks
 from shootax._disk_cache import keeping_programs
-from shootax._integrators import RK4, Checkpointed, Direct, Euler, Heun
+from shootax._integrators import RK4, Checkpointed, Direct, Dopri5, Euler, Heun, Tsit5
 from shootax._measures import nets as nets_in
 from shootax._train.epoch import Recipe, Settings
-from shootax._train.hosts import gathered
+from shootax._train.hosts import gathered, several
 from shootax._train.losses import Loss, loss_function
 from shootax._train.mesh import Sharing, as_sharing, placed, placed_validation
 from shootax._train.optimizer import as_optimizer
@@ -100,7 +100,16 @@ def make_problem(
         np.asarray(data.sample_weight) if isinstance(data, Data) else np.ones(sample_count(data))
     )
     sharing = as_sharing(mesh, lambda: pays_shared(net, batch_size))
-    check_particle_axis(net, sharing)
+    check_integrators(net, sharing)
+    if several() and not (held.data is None or isinstance(held.data, tuple)):
+        raise ValueError(
+            "Several processes do not hold out a fraction of their data: give the validation data as "
+            "(x, y), each process its part."
+        )
+    if sharing is None and several():
+        raise ValueError(
+            'There are several processes: train with mesh="auto", or each would train by itself.'
+        )
     if sharing is not None and isinstance(data, Data):
         weight = np.concatenate(gathered(weight))
     elif isinstance(data, Data):
@@ -136,12 +145,18 @@ def pays_shared(model: Any, batch_size: int) -> bool:
     return max((net.work(batch_size) for net in nets_in(model)), default=SHARED) >= SHARED
 
 
-def check_particle_axis(model: Any, sharing: Sharing | None) -> None:
-    """Raises where particles cannot be spread over devices: all must run the same evaluations."""
-    if sharing is None or sharing.particle_devices == 1:
-        return
-    for net in nets_in(model):
+def check_integrators(model: Any, sharing: Sharing | None) -> None:
+    """Raises where devices that share a batch, or the particles, would take different steps."""
+    for net in [] if sharing is None or sharing.devices == 1 else nets_in(model):
         integrator = net.integrator
+        if isinstance(integrator, Dopri5 | Tsit5):
+            raise ValueError(
+                f"{type(integrator).__name__} chooses its steps by the whole batch, and on several "
+                "devices no one sees it. Train with a fixed number of steps, such as sx.RK4(steps=10), "
+                "or without mesh."
+            )
+        if sharing is None or sharing.particle_devices == 1:
+            continue
         steady = isinstance(integrator, Euler | Heun | RK4)
         if not steady or not isinstance(integrator.gradient, Direct | Checkpointed):
             raise ValueError(
