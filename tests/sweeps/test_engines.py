@@ -132,9 +132,10 @@ def test_board_keeps_the_latest_checkpoint():
     assert board.news()[1:] == ([("g", {"text": "x"})], {"g": {"": b"new"}})
     assert board.news()[1:] == ([], {})
     assert board.news()[0] == board.news()[0] != Board().news()[0]
-    assert board.latest("g") == {"": b"new"}
+    assert board.latest("g") == (False, {"": b"new"})
+    board.complete()
     board.forget("g")
-    assert board.latest("g") is None
+    assert board.latest("g") == (True, None)
 
 
 def test_script_of_another_machine_is_copied(tmp_path):

@@ -4,7 +4,7 @@ import contextlib
 import os
 import pathlib
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from shootax.sweeps._engine import AbstractEngine, AbstractPool, Event, task
@@ -120,8 +120,8 @@ class RayPool(AbstractPool):
         common = _common(sweep)
         pending: dict[Any, Group] = {}
         try:
+            _hand_over(store, groups, board)
             for group in groups:
-                _hand_over(store, group, board)
                 given = {**task(sweep, group, checkpoint_seconds), **common}
                 pending[function.options(name=group.name, **options).remote(given, board)] = group
             yield from _events(ray, board, pending, store)
@@ -172,8 +172,7 @@ def _events(ray: Any, board: Any, pending: dict[Any, Group], store: Store) -> It
         with contextlib.suppress(ray.exceptions.RayError):  # results come without a board, too
             born, messages, checkpoints = ray.get(board.news.remote(), timeout=NEWS_SECONDS)
         if last and born != last:
-            for group in pending.values():
-                _hand_over(store, group, board)
+            _hand_over(store, pending.values(), board)
         for name, message in messages:
             if name in running:
                 yield from begin(name)
@@ -213,11 +212,13 @@ def _common(sweep: Sweep) -> dict[str, Any]:
     return {"script": script, "path": paths, "versions": package_versions()}
 
 
-def _hand_over(store: Store, group: Group, board: Any) -> None:
-    """Puts the checkpoint of a group on the board, if there is one."""
-    checkpoint = store.checkpoint(group)
-    if checkpoint.exists():
-        board.keep.remote(group.name, pack(checkpoint), news=False)
+def _hand_over(store: Store, groups: Iterable[Group], board: Any) -> None:
+    """Puts the checkpoints of groups on a new board."""
+    for group in groups:
+        checkpoint = store.checkpoint(group)
+        if checkpoint.exists():
+            board.keep.remote(group.name, pack(checkpoint), news=False)
+    board.complete.remote()
 
 
 def _always_there(ray: Any) -> dict[str, Any]:
@@ -228,7 +229,8 @@ def _always_there(ray: Any) -> dict[str, Any]:
     node = ray.get_runtime_context().get_node_id()
     beside = NodeAffinitySchedulingStrategy(node, soft=True)
     restarts = {"max_restarts": -1, "max_task_retries": -1}
-    return {"num_cpus": 0, "scheduling_strategy": beside, **restarts}
+    # An actor that needs nothing at all is placed at random.
+    return {"num_cpus": 0, "memory": 2**20, "scheduling_strategy": beside, **restarts}
 
 
 def _reason(error: BaseException) -> str:

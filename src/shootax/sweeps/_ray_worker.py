@@ -8,6 +8,7 @@ import pathlib
 import sys
 import tempfile
 import threading
+import time
 import uuid
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
@@ -33,6 +34,7 @@ class Board:
         self._messages: list[tuple[str, dict[str, Any]]] = []
         self._checkpoints: dict[str, Parcel] = {}
         self._changed: set[str] = set()
+        self._complete = False
 
     def say(self, name: str, message: dict[str, Any]) -> None:
         self._messages.append((name, message))
@@ -42,8 +44,13 @@ class Board:
         if news:
             self._changed.add(name)
 
-    def latest(self, name: str) -> Parcel | None:
-        return self._checkpoints.get(name)
+    def complete(self) -> None:
+        """The driver has put all checkpoints here that it has."""
+        self._complete = True
+
+    def latest(self, name: str) -> tuple[bool, Parcel | None]:
+        """Whether the board is complete, and the checkpoint of a group."""
+        return self._complete, self._checkpoints.get(name)
 
     def forget(self, name: str) -> None:
         self._checkpoints.pop(name, None)
@@ -68,7 +75,7 @@ def serve(task: Mapping[str, Any], board: Any) -> dict[str, Any]:
         store = Store(folder)
         store.open({})
         place = store.checkpoint(group)
-        unpack(_quietly(lambda: _get(board.latest.remote(group.name))) or {}, place)
+        unpack(_checkpoint(board, group.name), place)
         with _sent(place, lambda parcel: _get(board.keep.remote(group.name, parcel))):
             runs = perform(
                 {**task, "function": _here(task["function"], task["script"])},
@@ -79,6 +86,17 @@ def serve(task: Mapping[str, Any], board: Any) -> dict[str, Any]:
             runs = failed(group, f"The folder {folder} of this run was removed on its machine.")
         left = pack(place) if place.exists() else None
         return {"runs": runs, "files": pack(store.folder, OWN), "checkpoint": left}
+
+
+def _checkpoint(board: Any, name: str) -> Parcel:
+    """What a predecessor has left. A board that was just made anew is waited for."""
+    end = time.monotonic() + ANSWER_SECONDS
+    while time.monotonic() < end:
+        complete, found = _quietly(lambda: _get(board.latest.remote(name))) or (False, None)
+        if complete or found:
+            return found or {}
+        time.sleep(0.2)
+    return {}
 
 
 def _get(reference: Any) -> Any:
