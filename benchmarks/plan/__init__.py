@@ -1,0 +1,1 @@
+"""Step time and memory on many accelerators, by calculation: `python -m benchmarks.plan`."""
