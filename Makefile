@@ -17,13 +17,14 @@ QUICK := tests/test_net.py tests/test_fields.py tests/test_hamiltonian.py tests/
 	tests/fields/test_inference.py tests/integrators/test_orders.py tests/train/test_step.py \
 	tests/train/test_schedules.py tests/export/test_operations.py tests/export/test_formats.py
 
-.PHONY: help demo test test-all test-browser test-floor test-newest mutate bench docs docs-serve lint format build clean
+.PHONY: help demo test test-all torture test-browser test-floor test-newest mutate bench docs docs-serve lint format build clean
 
 help:
 	@echo "make demo         train the four formulations on one function: a table and a figure"
 	@echo "make lint         format, lint and types"
 	@echo "make test         the test suite (about 6 minutes on 2 cores)"
 	@echo "make test-all     lint, and the suite with its long checks"
+	@echo "make torture      kills, damaged files, full disks, signals and load (long): one table"
 	@echo "make test-browser reports in a real browser (Chromium)"
 	@echo "make test-floor   a part of the suite with the oldest packages allowed"
 	@echo "make test-newest  a part of the suite with the newest packages allowed"
@@ -49,6 +50,10 @@ test: $(READY)
 # The long run has the compiler as users have it (see tests/conftest.py).
 test-all: $(READY) lint
 	XLA_FLAGS= $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m "slow or not slow"
+
+# A smaller one: make torture TORTURE="--parts fuzz --scale 0.1"
+torture: $(READY)
+	$(BIN)/python -m tools.torture --json torture.json $(TORTURE)
 
 $(FLOOR)/.ready: pyproject.toml tools/floors.py
 	rm -rf $(FLOOR)

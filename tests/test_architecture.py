@@ -18,7 +18,7 @@ FILES = sorted(SOURCE.rglob("*.py"))
 
 # Rooms that are imported when first used. They stand outside the core and use what users use.
 ROOMS = ("cli", "data", "export", "paper", "plots", "report", "sklearn", "sweeps", "theory")
-FOUNDATIONS = ("shootax._checks", "shootax._files")
+FOUNDATIONS = ("shootax._checks", "shootax._files", "shootax._jaxpr")
 
 
 def module_name(path):

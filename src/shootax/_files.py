@@ -15,6 +15,13 @@ from typing import Any
 STALE = 24 * 3600.0
 """A temporary file that has not changed for so many seconds belongs to a writer that died."""
 
+_NO_ROOM = {
+    errno.ENOSPC,
+    errno.EFBIG,
+    errno.EIO,
+    errno.EROFS,
+    getattr(errno, "EDQUOT", errno.ENOSPC),
+}
 _CANNOT_SYNC = {errno.EINVAL, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS}
 
 
@@ -28,16 +35,30 @@ def replaced(path: str | os.PathLike) -> Iterator[str]:
     """
     path = pathlib.Path(os.path.realpath(path))
     _remove_stale(path)
-    temporary = _temporary(path)
-    try:
-        yield temporary
-        os.chmod(temporary, 0o666 & ~_umask())  # as any new file; a temporary one is private
-        _sync_file(temporary)
-        os.replace(temporary, path)
-    except BaseException:
-        pathlib.Path(temporary).unlink(missing_ok=True)
-        raise
+    with _room_for(path):
+        temporary = _temporary(path)
+        try:
+            yield temporary
+            os.chmod(temporary, 0o666 & ~_umask())  # as any new file; a temporary one is private
+            _sync_file(temporary)
+            os.replace(temporary, path)
+        except BaseException:
+            pathlib.Path(temporary).unlink(missing_ok=True)
+            raise
     _sync_folder(path.parent)
+
+
+@contextlib.contextmanager
+def _room_for(path: pathlib.Path) -> Iterator[None]:
+    """Says which file a full or broken disk has no room for, not which temporary one."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno not in _NO_ROOM:
+            raise
+        reason = os.strerror(error.errno)
+        text = f"{path} could not be written ({reason}). What was there before is unchanged."
+        raise OSError(error.errno, text) from error
 
 
 def write_json(path: str | os.PathLike, value: Any) -> None:

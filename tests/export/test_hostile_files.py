@@ -1,5 +1,6 @@
 """A NumPy export is data: nothing in it can run code, and whatever is wrong has one kind of error."""
 
+import copy
 import hashlib
 import io
 import json
@@ -234,7 +235,7 @@ def test_a_damaged_program_is_not_handed_to_the_compiler(tmp_path):
             run_exported(path, "stablehlo", x)
     path.write_bytes(data)
     np.testing.assert_array_equal(run_exported(path, "stablehlo", x)[0], wanted)
-    with pytest.raises(sx.FileFormatError, match="No such file"):
+    with pytest.raises(sx.FileFormatError, match="There is no exported file"):
         run_exported(tmp_path / "none", "stablehlo", x)
 
 
@@ -269,3 +270,38 @@ def test_weights_for_pytorch_that_are_damaged_or_of_another_module(tmp_path):
     plain = safetensors.numpy.load(data)  # as a user writes them after training
     safetensors.numpy.save_file(plain, weights)
     np.testing.assert_array_equal(run_exported(source, "torch", x)[0], wanted)
+
+
+@pytest.mark.parametrize("to", ["numpy", "stablehlo", "onnx", "torch"])
+def test_files_and_inputs_that_do_not_fit_have_one_kind_of_error(to, tmp_path):
+    pytest.importorskip({"onnx": "onnxruntime", "torch": "torch"}.get(to, "numpy"))
+    ending = ".py" if to == "torch" else ".bin"
+    path, x = tmp_path / f"m{ending}", np.ones((2, 1))
+    with pytest.raises(ValueError, match="There is no exported file"):
+        run_exported(path, to, x)
+    path.write_bytes(b"nonsense")
+    with pytest.raises(ValueError, match=path.name):
+        run_exported(path, to, x)
+    net = sx.Net(sx.UpDown(1, 1), particles=1, integrator=sx.Euler(1), key=KEY)
+    write(net, path, to=to)
+    for wrong in (np.ones((2, 4)), "text", (x, x)):
+        with pytest.raises(ValueError, match=r"does not fit|has another shape|takes 1 array"):
+            run_exported(path, to, wrong)
+
+
+def test_a_small_file_cannot_claim_much_memory(tmp_path):
+    """As a file that unpacks to a thousand times its size would, or one that lists an array often."""
+    path, one = tmp_path / "net.npz", io.BytesIO()
+    np.savez_compressed(path, program=np.array(json.dumps(GOOD)), a=np.zeros(10**6))
+    with pytest.raises(ProgramError, match="claim more room than the file has"):
+        load(path)
+    np.save(one, np.zeros(1000))
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("a.npy", one.getvalue())
+        (part,) = archive.infolist()
+        for i in range(50):
+            copied = copy.copy(part)
+            copied.filename = f"a{i}.npy"
+            archive.filelist.append(copied)
+    with pytest.raises(ProgramError, match="claim more room than the file has"):
+        load(path)

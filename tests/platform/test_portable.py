@@ -5,6 +5,7 @@ What only Linux has is taken away before anything is imported.
 
 import json
 import os
+import pathlib
 import subprocess
 import sys
 
@@ -57,20 +58,22 @@ def without(system):
 
 
 def run(system, *arguments, folder):
-    program = "\n".join(
-        [
-            without(system),
-            f"sys.argv = ['shootax', *{list(arguments)!r}]",
-            "from shootax.cli import main",
-            "main()",
-        ]
-    )
+    lines = [
+        f"sys.argv = ['shootax', *{list(arguments)!r}]",
+        "from shootax.cli import main",
+        "main()",
+    ]
+    return program(system, "\n".join(lines), folder=folder)
+
+
+def program(system, text, folder):
+    """Runs a program where the system has less."""
     variables = {**os.environ, "XDG_CACHE_HOME": str(folder / "cache"), "COLUMNS": "120"}
     return subprocess.run(
-        [sys.executable, "-c", program],
+        [sys.executable, "-c", f"{without(system)}\n{text}"],
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=900,
         check=False,
         cwd=folder,
         env=variables,
@@ -88,6 +91,65 @@ def test_help_and_count(system, tmp_path):
     assert json.loads(done.stdout)
 
 
+RESULTS = pathlib.Path(__file__).parents[2] / "docs" / "results"
+TABLE = "a,b,y\n" + "".join(f"{i % 7},{'xyz'[i % 3]},{i % 5}.5\n" for i in range(30))
+QUICK = ("--preset", "smoke", "--models", "static-direct", "--inflation", "4", "--seeds", "1")
+
+# Every command, in an order in which each finds what it needs.
+COMMANDS = [
+    ("count", "--json"),
+    ("fit", "d.csv", "--target", "y", "--out", "m", "--epochs", "2", "--particles", "2"),
+    ("predict", "m", "d.csv", "--out", "p.csv.gz"),
+    ("info", "m", "--json"),
+    ("certify", "net", "--data", "x.npy", "--json"),
+    ("compress", "net", "--particles", "1", "--starts", "1", "--iterations", "2", "--out", "few"),
+    ("export", "net", "--to", "numpy", "--out", "net.npz"),
+    ("report", "net", "--out", "r.html"),
+    ("reproduce", "quadratic", *QUICK, "--jobs", "1", "--out", "out"),
+    ("plot", "out"),
+    ("claims", str(RESULTS / "quadratic-paper"), str(RESULTS / "quadratic-best"), "--out", "claims"),
+    ("watch", "out"),
+    ("demo", "--epochs", "1", "--out", "demo"),
+]
+
+ALL = """
+import _thread, threading
+import jax, numpy as np, shootax as sx
+from shootax.cli import main
+from shootax.cli.app import app
+
+names = [c.name or c.callback.__name__ for c in app.registered_commands]
+assert sorted(names) == sorted(c[0] for c in {commands!r}), names
+field = sx.Affine(1)
+sx.save("net", sx.Net(field, sx.Static(field, key=jax.random.key(0)), key=jax.random.key(0)))
+np.save("x.npy", np.ones((3, 1)))
+for command in {commands!r}:
+    if command[0] == "watch":
+        threading.Timer(1.0, _thread.interrupt_main).start()
+    sys.argv = ["shootax", *command]
+    code = 0
+    try:
+        main()
+    except SystemExit as end:
+        code = end.code
+    print("ENDED", command[0], code, file=sys.stderr, flush=True)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("system", ["darwin", "win32"])
+def test_every_command(system, tmp_path):
+    """Cores are counted, folders are locked, workers are started and files replaced, each in its own
+    way; a command that is new has to be listed here."""
+    (tmp_path / "d.csv").write_text(TABLE)
+    done = program(system, ALL.format(commands=COMMANDS), folder=tmp_path)
+    ended = [line.split()[1:] for line in done.stderr.splitlines() if line.startswith("ENDED")]
+    assert ended == [[command[0], "0"] for command in COMMANDS], done.stderr
+    assert {"m", "p.csv.gz", "few", "net.npz", "r.html"} <= {
+        path.name for path in tmp_path.iterdir()
+    }
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("system", ["darwin", "win32"])
 def test_sweep_in_processes(system, tmp_path):
@@ -101,7 +163,7 @@ def test_sweep_in_processes(system, tmp_path):
 
 def test_memory_is_not_looked_at_where_it_cannot_be():
     """`fit` drops compiled programs by what Linux says of the process; elsewhere it just trains."""
-    program = "\n".join(
+    text = "\n".join(
         [
             without("darwin"),
             "from shootax._cache import make_room",
@@ -109,6 +171,6 @@ def test_memory_is_not_looked_at_where_it_cannot_be():
         ]
     )
     done = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, timeout=300, check=False
+        [sys.executable, "-c", text], capture_output=True, text=True, timeout=300, check=False
     )
     assert done.returncode == 0, done.stderr

@@ -5,8 +5,8 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.extend import core
 
+from shootax import _jaxpr as core
 from shootax._fields.base import AbstractField, size
 from shootax._fields.block import AbstractBlockField
 from shootax._fields.host import run

@@ -12,8 +12,9 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.extend.core import Primitive
 from jaxtyping import Array
+
+from shootax._jaxpr import Primitive
 
 
 class Expression(abc.ABC):

@@ -10,16 +10,8 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.extend import core
 
-CALLS = {
-    "jit": "jaxpr",
-    "pjit": "jaxpr",
-    "custom_jvp_call": "call_jaxpr",
-    "custom_vjp_call": "call_jaxpr",
-    "closed_call": "call_jaxpr",
-}
-"""Operations that run another program, and the parameter that holds it."""
+from shootax import _jaxpr as core
 
 
 def run(program: core.ClosedJaxpr, given: Sequence[Any]) -> list[np.ndarray]:
@@ -52,8 +44,8 @@ def _on_host(value: Any) -> Any:
 def step(equation: core.JaxprEqn, given: list[Any]) -> list[Any]:
     """The outputs of one operation."""
     name, params = equation.primitive.name, equation.params
-    if name in CALLS and CALLS[name] in params:
-        inner = params[CALLS[name]]
+    if name in core.CALLS and core.CALLS[name] in params:
+        inner = params[core.CALLS[name]]
         closed = isinstance(inner, core.ClosedJaxpr)
         return _run(inner.jaxpr if closed else inner, inner.consts if closed else (), given)
     kinds = {getattr(value, "dtype", np.dtype("O")).kind for value in given}

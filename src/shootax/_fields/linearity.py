@@ -7,13 +7,13 @@ $L_z θ + g(z)$ with a drift $g$, and by an inner maximisation otherwise.
 import logging
 
 import numpy as np
-from jax.extend.core import ClosedJaxpr
 
 from shootax import _checks as checks
 from shootax._fields.base import AbstractField, Linearity, size
 from shootax._fields.host import run
 from shootax._fields.probing import Sampler, draw, flat, samplers
 from shootax._fields.programs import traced
+from shootax._jaxpr import ClosedJaxpr
 
 logger = logging.getLogger("shootax")
 

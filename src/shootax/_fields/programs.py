@@ -7,8 +7,8 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.extend import core
 
+from shootax import _jaxpr as core
 from shootax._fields.base import AbstractField
 from shootax._fields.tracing import NotInferable
 

@@ -14,9 +14,9 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.extend import core
 from jaxtyping import Array
 
+from shootax import _jaxpr as core
 from shootax._fields.expressions import (
     ELEMENTWISE,
     Apply,

@@ -19,8 +19,11 @@ def main() -> None:
         app()
     except ImportError as error:
         sys.exit(f"This command needs more packages ({error}): pip install 'shootax[cli,tables]'")
-    except (ValueError, RuntimeError, OSError) as error:
+    except (ValueError, RuntimeError) as error:
         sys.exit(f"shootax: {error}")
+    except OSError as error:
+        named = error.filename is not None or error.strerror is None
+        sys.exit(f"shootax: {error if named else error.strerror}")
     finally:
         warnings.formatwarning = shown
 

@@ -51,7 +51,16 @@ def _inputs(model: pathlib.Path, data: pathlib.Path, ignore: list[str]) -> np.nd
     if data.suffix == ".npy":
         if not data.is_file():
             raise ValueError(f"There is no file {data}.")
-        return np.load(data, allow_pickle=False)
+        try:
+            found = np.load(data, allow_pickle=False)
+            if not isinstance(found, np.ndarray):
+                raise ValueError("an archive of arrays")
+            return found
+        except Exception as error:  # of NumPy, or of memory
+            raise ValueError(
+                f"{data} cannot be read as an array of numbers ({type(error).__name__}): it is damaged, "
+                "too large, or no .npy file. Write it with numpy.save."
+            ) from error
     table = tables.read(data)
     tables.needed(table, {"to ignore": ignore})
     record = sx.load_record(model)

@@ -28,8 +28,9 @@ def run(
         check_output(out, inputs=[model])
     about = sx.load_record(model).get("estimator")
     if about is not None:
+        kind = about.get("kind") if isinstance(about, dict) else about
         raise ValueError(
-            f"{model} holds a {about['kind']}; compress takes a single Net, and would lose the "
+            f"{model} holds a {kind}; compress takes a single Net, and would lose the "
             "scaling of its columns. To compress its net alone, write that to a file of its own: "
             f"shootax.save('net.safetensors', shootax.load({str(model)!r}))."
         )

@@ -19,8 +19,12 @@ def describe(path: pathlib.Path) -> dict[str, Any]:
     version, about, table = (record.pop(name, None) for name in ("version", "estimator", "table"))
     net = sx.load(path)
     facts: dict[str, Any] = {"file": str(path), "version": version}
-    if about is not None:
-        facts["estimator"] = about["kind"]
+    try:
+        recorded = _recorded(about, table, net)
+    except (KeyError, IndexError, TypeError, ValueError, AttributeError) as error:
+        raise sx.FileFormatError(
+            f"{path} has a record of an estimator that cannot be read ({error!r}). Fit it again."
+        ) from error
     if isinstance(net, sx.Net):
         facts |= {
             "field": type(net.field).__name__,
@@ -30,18 +34,25 @@ def describe(path: pathlib.Path) -> dict[str, Any]:
         }
     else:
         facts |= {"model": type(net).__name__, "parameters": sx.count(net)}
+    return facts | recorded | record
+
+
+def _recorded(about: Any, table: Any, net: Any) -> dict[str, Any]:
+    """What the record says of an estimator and its columns, where it does."""
+    facts: dict[str, Any] = {}
     if about is not None:
-        facts |= _of_estimator(about, facts["penalty"])
+        facts |= _of_estimator(about, float(sx.penalty(net)))
     if table is not None:
         facts["target"] = table["target"]
         facts["columns"] = [_column(column) for column in table["columns"]]
-    return facts | record
+    return facts
 
 
 def _of_estimator(about: dict[str, Any], penalty: float) -> dict[str, Any]:
     training = about["training"]
     held_out = training["validation_curve"]
     facts = {
+        "estimator": str(about["kind"]),
         "energy": training["loss"] + about["parameters"]["penalty_weight"] * penalty,
         "loss": training["loss"],
         "epochs": len(training["loss_curve"]),

@@ -56,8 +56,11 @@ def _of_arrays(data: pathlib.Path, target: str | None) -> dict[str, Any]:
     try:
         with np.load(data, allow_pickle=False) as arrays:
             found = {name: arrays[name] for name in ("x", "y", "times") if name in arrays}
-    except (OSError, ValueError) as error:
-        raise ValueError(f"{data} cannot be read as arrays: {error}") from error
+    except Exception as error:  # of NumPy, of the archive, or of memory
+        raise ValueError(
+            f"{data} cannot be read as arrays of numbers ({type(error).__name__}): it is damaged, too "
+            "large, or no .npz file. Write it with numpy.savez."
+        ) from error
     if "x" not in found:
         raise ValueError(
             f"{data} has no array called x. Write it with numpy.savez({data.name!r}, x=x)."

@@ -10,6 +10,7 @@ import jax
 import numpy as np
 from jaxtyping import PyTree
 
+from shootax import FileFormatError
 from shootax import _checks as checks
 from shootax.export import reader
 from shootax.export._stablehlo import read_stablehlo
@@ -26,7 +27,8 @@ def run_exported(path: Any, to: str, x: PyTree) -> list[np.ndarray]:
         installed: onnxruntime, or PyTorch.
     - `x`: the batch.
 
-    **Returns:** a list of arrays.
+    **Returns:** a list of arrays. Whatever the runtime says of a damaged file, or of an input that does
+    not fit, is the reason in one `ValueError`.
 
     !!! example
 
@@ -47,7 +49,17 @@ def run_exported(path: Any, to: str, x: PyTree) -> list[np.ndarray]:
     )
     runners = {"onnx": _onnx, "torch": _torch, "stablehlo": _stablehlo, "numpy": _numpy}
     checks.one_of(to, tuple(runners), "format")
-    out = _stablehlo(path, x) if to == "stablehlo" else runners[to](path, inputs)
+    if not path.is_file():
+        raise FileFormatError(f"There is no exported file {path}.")
+    try:
+        out = _stablehlo(path, x) if to == "stablehlo" else runners[to](path, inputs)
+    except (FileFormatError, reader.ProgramError, ImportError):
+        raise
+    except Exception as error:  # of another program: its own kinds are not known here
+        raise ValueError(
+            f"{path} cannot be run as {to} on inputs of shapes {[a.shape for a in inputs]}: the input "
+            f"does not fit, or the file is damaged ({error})."
+        ) from error
     return [np.asarray(leaf) for leaf in jax.tree.leaves(out)]
 
 
@@ -135,8 +147,8 @@ def _numpy(path: pathlib.Path, inputs: list[np.ndarray]) -> Any:
 
 def _module(path: pathlib.Path) -> types.ModuleType:
     spec = importlib.util.spec_from_file_location(path.stem, path)
-    assert spec is not None
-    assert spec.loader is not None
+    if spec is None or spec.loader is None:
+        raise FileFormatError(f"{path} is no exported module, whose name ends in .py.")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module

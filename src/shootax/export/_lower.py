@@ -4,15 +4,13 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-import jax.extend.core as core
 import numpy as np
 
+from shootax import _jaxpr as core
 from shootax.export._builder import Builder
 from shootax.export._graph import ELEMENTWISE, Graph, Loop, Shape, Value, dim, without_idle
 from shootax.export._primitives import RULES, cut, reshaped
 from shootax.export._trace import Traced, names
-
-_CALLS = ("jaxpr", "call_jaxpr", "fun_jaxpr")
 
 
 def lower(traced: Traced, *, freeze: bool, unroll: bool) -> Graph:
@@ -93,7 +91,7 @@ class _Walk:
             (out,) = equation.outvars
             made = RULES[name](builder, inputs, params, _shape(out.aval), str(out.aval.dtype))
             return [made]
-        inner = [params[key] for key in _CALLS if key in params]
+        inner = [params[key] for key in core.PROGRAMS if key in params]
         if inner and name not in ("while", "cond"):
             skipped = len(inputs) - len(_variables(inner[0]))
             return self.run(builder, inner[0], inputs[skipped:])

@@ -6,6 +6,7 @@ does not follow the format is refused with a `ProgramError` before anything is c
 
 import json
 import math
+import os
 import re
 
 import numpy as np
@@ -253,6 +254,11 @@ def load(path):
     """The network in a file, as a function of one or more arrays with any batch size."""
     try:
         with np.load(path, allow_pickle=False) as file:
+            parts = (
+                file.zip.infolist()
+            )  # not packed and not used twice: no more than the file holds
+            claimed = sum(max(part.file_size, part.compress_size) for part in parts)
+            need(claimed <= os.path.getsize(path), "its arrays claim more room than the file has")
             arrays = {key: file[key] for key in file.files}
         text = arrays.pop("program")
         need(text.shape == () and text.dtype.kind == "U", "its program is no text")

@@ -1,5 +1,6 @@
 """From what the user hands in to the subject of a report."""
 
+import contextlib
 from typing import Any
 
 import jax
@@ -7,6 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from shootax import Net
+from shootax import _checks as checks
 from shootax.nn import FrameRequest, LatentModel, Masked
 from shootax.report._subject import (
     Subject,
@@ -44,7 +46,11 @@ def subject(
     if x is None and y is not None:
         raise ValueError("Targets y were given without inputs x. Give both, or neither.")
     x, y = _subsampled(x, _targets(y), notes)
+    times = None if times is None else _times(times, y)
     x = None if x is None else jax.tree.map(lambda leaf: jnp.asarray(leaf, precision(model)), x)
+    if isinstance(model, Net) and x is not None:
+        for leaf in jax.tree.leaves(x):
+            checks.finite(leaf, f"x, in the {precision(model)} of the model,")
     if x is None and isinstance(model, Net):
         x = invented_inputs(model)
         if x is not None:
@@ -61,9 +67,22 @@ def subject(
     return Subject(model, parts, x, y, kind, times, notes, names, target, labels, raw=x)
 
 
-def _numbers(leaf: Any) -> np.ndarray:
+def _numbers(leaf: Any, name: str = "x") -> np.ndarray:
     array = np.asarray(leaf)
+    checks.real_numbers(array, name)
+    if array.ndim == 0:
+        raise ValueError(f"{name} must have samples along its first axis, got a single number.")
     return array if array.dtype.kind == "f" else array.astype(np.float64)
+
+
+def _times(times: Any, y: Any) -> np.ndarray:
+    """Times that fit the targets, where there are any."""
+    found = _numbers(times, "times").astype(np.float64)
+    if y is not None and (y.ndim < 2 or y.shape[1] != found.shape[-1]):
+        raise ValueError(
+            f"y must have shape (samples, times, ...) with {found.shape[-1]} times, got {y.shape}."
+        )
+    return found
 
 
 def _targets(y: Any) -> Any:
@@ -99,7 +118,7 @@ def _kind(model: Any, x: Any, y: Any, times: Any) -> tuple[str | None, Any, Any,
     if y is None:
         return None, None, None if times is None else np.asarray(times, np.float64), []
     if times is not None:
-        return "sequences", y.astype(np.float64), np.asarray(times, np.float64), []
+        return "sequences", _numbers(y, "y").astype(np.float64), np.asarray(times, np.float64), []
     shape = jax.eval_shape(model, x).shape  # pyright: ignore[reportAttributeAccessIssue]
     flat = y.reshape(len(y)) if y.ndim == 2 and y.shape[1] == 1 else y
     if y.dtype.kind in "OUSb":
@@ -132,12 +151,25 @@ def history_of(history: Any, model: Any, record: dict[str, Any]) -> dict[str, li
     if history is None and hasattr(model, "loss_curve_"):
         history = {"objective": model.loss_curve_, "validation": model.validation_curve_}
     if history is None:
-        kept = record.get("history")
-        history = kept if isinstance(kept, dict) else {}
+        kept = record.get("history")  # of a file: anything can be in it
+        return _columns(kept) if isinstance(kept, dict) else {}
     history = getattr(history, "history", history)
     if not isinstance(history, dict):
         raise ValueError(
             f"history must be the `history` of a fit, a dictionary of columns; got {history!r}."
         )
-    columns = {str(name): column for name, column in history.items() if column is not None}
-    return {name: np.asarray(c, np.float64).ravel().tolist() for name, c in columns.items()}
+    found = _columns(history)
+    strange = [name for name, c in history.items() if c is not None and str(name) not in found]
+    if strange:
+        raise ValueError(f"history must have columns of numbers; {strange[0]!r} is none.")
+    return found
+
+
+def _columns(history: dict[Any, Any]) -> dict[str, list[float]]:
+    """The columns that hold numbers."""
+    found = {}
+    for name, column in history.items():
+        with contextlib.suppress(ValueError, TypeError):
+            if column is not None:
+                found[str(name)] = np.asarray(column, np.float64).ravel().tolist()
+    return found

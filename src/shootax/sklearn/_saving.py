@@ -1,5 +1,6 @@
 """Estimators in files: the net as any model, everything else as JSON beside it."""
 
+import json
 import os
 from typing import Any
 
@@ -60,6 +61,8 @@ def load(path: str | os.PathLike, *kinds: type) -> Any:
             f"{path} holds a {name}, expected {' or '.join(known)}. Read it with {name}.load."
         )
     net = sx.load(path)
+    if _mark(sx.load_record(path)) != _mark(record):
+        raise FileFormatError(f"{path} was replaced while it was read. Read it again.")
     try:
         estimator = _rebuilt(known[name], about, net)
         estimator._table = record.get("table")
@@ -69,6 +72,11 @@ def load(path: str | os.PathLike, *kinds: type) -> Any:
             f"{path}, written by shootax {version}, does not fit this version, {sx.__version__} "
             f"({error}). Fit it again."
         ) from error
+
+
+def _mark(record: dict[str, Any]) -> str:
+    """What tells a file from another one in its place; the first format has no checksum."""
+    return record["checksum"] or json.dumps(record, sort_keys=True)
 
 
 def _rebuilt(kind: type, about: dict[str, Any], net: sx.Net) -> Any:

@@ -108,6 +108,7 @@ def approximate_flow(
     x = np.asarray(x, np.float64)
     if x.ndim != 2 or len(x) == 0:
         raise ValueError(f"x must be initial states of shape (samples, dim), got shape {x.shape}.")
+    checks.finite(x, "x")
     rng = np.random.default_rng(seed)
     paths = _true_paths(velocity, x, T)
     low, high = paths.min(axis=(0, 1)), paths.max(axis=(0, 1))
