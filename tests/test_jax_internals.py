@@ -28,7 +28,7 @@ OWNERS = {
     "jax._src": {"_fork.py"},
     "jax.core": {"_checks.py"},
     "jax.extend": {"_jaxpr.py"},
-    "jax.experimental": {"_disk_cache.py", "export/_whole.py", "_train/mesh.py"},
+    "jax.experimental": {"_disk_cache.py", "export/_whole.py", "_train/hosts.py"},
     "jax.interpreters": set(),
     "jaxlib": {"_disk_cache.py"},
 }
@@ -136,6 +136,21 @@ def test_options_of_the_compiler(option):
         pytest.skip(f"JAX {jax.__version__} has no {option[0]} yet")
     what = f"the XLA option {option[0]} is gone"
     assert accepted((option,)) is not None, says("_compile.py or _train/compiler_options.py", what)
+
+
+def test_several_processes_at_one_training():
+    from jax.experimental import multihost_utils
+
+    from shootax._train import hosts
+
+    used = {
+        node.attr
+        for node in ast.walk(ast.parse(pathlib.Path(hosts.__file__).read_text("utf-8")))
+        if isinstance(node, ast.Attribute) and ast.unparse(node.value) == "multihost_utils"
+    }
+    assert used
+    for name in used:
+        assert hasattr(multihost_utils, name), says("_train/hosts.py", f"multihost_utils.{name}")
 
 
 def test_the_folder_of_kept_programs():

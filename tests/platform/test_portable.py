@@ -107,7 +107,13 @@ COMMANDS = [
     ("report", "net", "--out", "r.html"),
     ("reproduce", "quadratic", *QUICK, "--jobs", "1", "--out", "out"),
     ("plot", "out"),
-    ("claims", str(RESULTS / "quadratic-paper"), str(RESULTS / "quadratic-best"), "--out", "claims"),
+    (
+        "claims",
+        str(RESULTS / "quadratic-paper"),
+        str(RESULTS / "quadratic-best"),
+        "--out",
+        "claims",
+    ),
     ("watch", "out"),
     ("demo", "--epochs", "1", "--out", "demo"),
 ]
