@@ -54,7 +54,7 @@ def _room_for(path: pathlib.Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        if error.errno not in _NO_ROOM:
+        if error.errno is None or error.errno not in _NO_ROOM:
             raise
         reason = os.strerror(error.errno)
         text = f"{path} could not be written ({reason}). What was there before is unchanged."

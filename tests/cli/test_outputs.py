@@ -79,7 +79,10 @@ def test_every_format_holds_what_its_name_says(tmp_path):
     for name in tables.ENDINGS:
         tables.write(frame, tmp_path / f"t{name}")
         pd.testing.assert_frame_equal(tables.read(tmp_path / f"t{name}"), frame)
-    assert (tmp_path / "t.csv.gz").read_bytes()[:2] == b"\x1f\x8b"
+    packed = (tmp_path / "t.csv.gz").read_bytes()
+    assert packed[:2] == b"\x1f\x8b"
+    tables.write(frame, tmp_path / "t.csv.gz")
+    assert (tmp_path / "t.csv.gz").read_bytes() == packed  # without a time or a name in it
     assert (tmp_path / "t.tsv").read_text().startswith("a\tb\n")
     assert (tmp_path / "t.parquet").read_bytes()[:4] == b"PAR1"
 

@@ -149,6 +149,9 @@ def test_one_target_and_classes_that_are_numbers(tmp_path):
     spec = table_reader.load(tmp_path / "two.columns.json")
     assert [column["name"] for column in spec["inputs"]] == ["a[b]", 'c"']
     assert spec["outputs"]["classes"] == [False, True]
+    for wrong in (np.ones((3, 3)), np.ones(2)):
+        with pytest.raises(ValueError, match=r"probabilities of shape \(samples, 2\), got"):
+            table_reader.labels(spec, wrong)
     with pytest.raises(ValueError, match="has no entry in row 2"):
         table_reader.rows(spec, {"a[b]": [1, np.nan], 'c"': [1, 2]})
 

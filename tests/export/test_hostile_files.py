@@ -289,6 +289,19 @@ def test_files_and_inputs_that_do_not_fit_have_one_kind_of_error(to, tmp_path):
             run_exported(path, to, wrong)
 
 
+def test_a_part_of_the_archive_that_is_no_array(tmp_path):
+    path = file(tmp_path, GOOD)
+    for name in ("a.npy", "a", "program.npy"):
+        with zipfile.ZipFile(path, "w") as archive:
+            if not name.startswith("program"):
+                stored = io.BytesIO()
+                np.save(stored, np.array(json.dumps(GOOD)))
+                archive.writestr("program.npy", stored.getvalue())
+            archive.writestr(name, b"nonsense")
+        with pytest.raises(ProgramError, match="is no array"):
+            load(path)
+
+
 def test_a_small_file_cannot_claim_much_memory(tmp_path):
     """As a file that unpacks to a thousand times its size would, or one that lists an array often."""
     path, one = tmp_path / "net.npz", io.BytesIO()

@@ -66,6 +66,7 @@ def test_one_net_goes_on(tmp_path):
     )
     assert min(seen) > 3  # nothing was done twice
     assert_equal_fits(whole, again)
+    assert list(again.history) == list(whole.history)  # the order of columns, too
     # The finished training is in the file: once more there is nothing to do.
     assert_equal_fits(whole, sx.fit(make(), X, X**2, checkpoint=file.path, **OPTIONS))
 

@@ -48,10 +48,9 @@ class _Tmpfs:
     @contextlib.contextmanager
     def full(self, place: pathlib.Path, left: int = 0) -> Iterator[None]:
         filler = place / "filler"
-        with open(filler, "wb") as file, contextlib.suppress(OSError):
-            while True:
-                file.write(bytes(4096))
-                file.flush()
+        with open(filler, "wb", buffering=0) as file, contextlib.suppress(OSError):
+            while file.write(bytes(4096)):
+                pass
         if left:
             os.truncate(filler, filler.stat().st_size - left)
         try:

@@ -93,7 +93,8 @@ class Ledger:
                 "kind. Remove it to train from the start."
             )
         reasons = {int(i): reason for i, reason in failures.items()}
-        return cls(histories, reasons, epochs, seconds)
+        ordered = [{name: history[name] for name in COLUMNS} for history in histories]
+        return cls(ordered, reasons, epochs, seconds)
 
 
 def why(epoch: int, report: Report) -> str:

@@ -2,6 +2,8 @@
 
 import contextlib
 import csv
+import gzip
+import io
 import pathlib
 import re
 from collections import Counter
@@ -157,9 +159,16 @@ def write(table: Frame, path: pathlib.Path) -> None:
             table.to_parquet(temporary, index=False)
             return
         separator = "\t" if ".tsv" in name else ","
-        # Without a time inside, equal tables make equal files.
-        compression: Any = {"method": "gzip", "mtime": 0} if name.endswith(".gz") else None
-        table.to_csv(temporary, index=False, sep=separator, compression=compression)
+        text = table.to_csv(index=False, sep=separator).encode("utf-8")
+        # Without a time and a name inside, equal tables make equal files.
+        pathlib.Path(temporary).write_bytes(_packed(text) if name.endswith(".gz") else text)
+
+
+def _packed(data: bytes) -> bytes:
+    out = io.BytesIO()
+    with gzip.GzipFile(filename="", mode="wb", fileobj=out, mtime=0) as file:
+        file.write(data)
+    return out.getvalue()
 
 
 def needed(table: Frame, names: Mapping[str, Sequence[str]]) -> None:

@@ -254,12 +254,13 @@ def load(path):
     """The network in a file, as a function of one or more arrays with any batch size."""
     try:
         with np.load(path, allow_pickle=False) as file:
-            parts = (
-                file.zip.infolist()
-            )  # not packed and not used twice: no more than the file holds
+            # Not packed and not used twice, arrays take no more room than the file.
+            parts = file.zip.infolist()
             claimed = sum(max(part.file_size, part.compress_size) for part in parts)
             need(claimed <= os.path.getsize(path), "its arrays claim more room than the file has")
             arrays = {key: file[key] for key in file.files}
+        for key, array in arrays.items():
+            need(isinstance(array, np.ndarray), f"{show(key)} is no array")
         text = arrays.pop("program")
         need(text.shape == () and text.dtype.kind == "U", "its program is no text")
         program = json.loads(str(text))

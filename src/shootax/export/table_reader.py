@@ -82,6 +82,10 @@ def labels(spec, y):
     if not spec["outputs"].get("classes"):
         raise ValueError("This model predicts numbers; it has no classes.")
     classes = np.array(spec["outputs"]["classes"])
+    if np.ndim(y) != 2 or np.shape(y)[1] != len(classes):
+        raise ValueError(
+            f"Expected probabilities of shape (samples, {len(classes)}), got {np.shape(y)}."
+        )
     return classes[np.argmax(y, axis=1)]
 
 
