@@ -145,7 +145,7 @@ def _training(place: pathlib.Path, disk: Any, ledger: Ledger) -> None:
         warnings.simplefilter("always")
         found = jobs.fitted(3, place / "training.ckpt")
     words = [str(warning.message) for warning in caught]
-    if found.history["objective"] != undisturbed.history["objective"]:
+    if list(found.history["objective"]) != list(undisturbed.history["objective"]):
         ledger.note("fit with checkpoint", SILENT, "other numbers on a full disk")
     elif not any("could not be written" in text for text in words):
         ledger.note("fit with checkpoint", UNCLEAR, f"warnings: {words}")

@@ -79,9 +79,10 @@ def _kills(
             attempts += 1
             target = targets[(done + len(pending)) % len(targets)]
             ledger.begin(name, f"{target}, {place}")
-            before = _finished(place)
-            if not _killed(Job(kill.job, place, log=log), target, rng.uniform(0, taken)):
-                continue
+            before, job = _finished(place), Job(kill.job, place, log=log)
+            if not _killed(job, target, rng.uniform(0, taken)):
+                taken = min(taken, time.monotonic() - job.began)  # the machine is less busy now
+                break
             wrong = [*kill.check(place, seen), *_repeated(place, before)]
             pending.append((f"{name}, {target}" if len(targets) > 1 else name, wrong))
         for case, wrong in pending[:-1]:
