@@ -281,3 +281,33 @@ def test_whole_numbers_may_be_classes(shootax, here):
     assert code == 0
     model = saving.load("m", ShootingClassifier)
     assert model.classes_.tolist() == [1, 2]
+
+
+@pytest.mark.parametrize(
+    ("rows", "epochs"), [(1, 100), (1_000, 100), (6_400, 100), (75_000, 8), (10**7, 5)]
+)
+def test_large_tables_have_fewer_epochs(rows, epochs):
+    assert fit_command.epochs_for(rows) == epochs
+
+
+def test_the_score_on_held_out_rows_is_told(here, shootax):
+    code, said, _ = shootax("fit", "data.csv", "--target", "price", *QUICK)
+    assert code == 0
+    model = ShootingRegressor.load("model.safetensors")
+    assert f"R² {model.best_validation_score_:.3f} on the 10% of the rows held out" in " ".join(
+        said.split()
+    )
+
+
+def test_progress_is_shown_in_a_terminal(here, shootax, monkeypatch):
+    seen = []
+
+    def fit(*args, progress, **options):
+        seen.append(progress)
+        return original(*args, progress=False, **options)
+
+    original = sx.fit
+    monkeypatch.setattr(sx, "fit", fit)
+    shootax("fit", "data.csv", "--target", "price", *QUICK)
+    ShootingRegressor(max_iter=1, particles=2).fit(RNG.normal(size=(20, 2)), RNG.normal(size=20))
+    assert seen == [None, False]  # a bar where stderr is a terminal, and none

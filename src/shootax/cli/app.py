@@ -225,7 +225,10 @@ def fit(
     weight: Annotated[str | None, typer.Option(help="The column with the sample weights.")] = None,
     particles: Annotated[int | None, typer.Option(help="Particles.", min=1)] = None,
     penalty_weight: Annotated[float | None, typer.Option(help="Of ∫R dt.", min=0)] = None,
-    epochs: Annotated[int | None, typer.Option(help="At most so many epochs.", min=1)] = None,
+    epochs: Annotated[
+        int | None,
+        typer.Option(help="At most so many epochs; by default 100, fewer for large tables.", min=1),
+    ] = None,
     seed: Annotated[int, typer.Option(help="Seed of start, split and batches.")] = 0,
 ) -> None:
     """Fit a model to a table. Rows with missing inputs are used; text columns are categories.

@@ -17,6 +17,15 @@ from shootax.sklearn.tables import Frame, Problems, Series
 
 TASKS = ("auto", "regression", "classification")
 
+MOST_EPOCHS, FEWEST_EPOCHS = 100, 5
+STEPS = 20_000
+"""About how many steps a training has at most: after them large tables have nearly all of the score."""
+
+
+def epochs_for(rows: int, batch_size: int = 32) -> int:
+    """The number of epochs where none is given: fewer for large tables."""
+    return min(MOST_EPOCHS, max(FEWEST_EPOCHS, STEPS * batch_size // max(rows, 1)))
+
 
 def run(
     data: pathlib.Path,
@@ -48,6 +57,7 @@ def run(
     )
     _no_contradiction(target, ignore, categorical, keep, others)
     y, weights, known, x = _numbers(table, target, ignore, categorical, keep, weight)
+    options = {"max_iter": epochs_for(len(table)), **options, "verbose": True}
     classes = task == "classification" or (task == "auto" and not _is_numeric(y))
     estimator: Any
     if classes:
@@ -138,12 +148,25 @@ def _report(
             markup=False,
         )
     measure = "accuracy" if classes else "R²"
+    held_out, whole = estimator.best_validation_score_, _score(estimator, x, y)
+    scores = f"{measure} {whole:.3f} on all rows"
+    if held_out is not None:
+        share = f"{estimator.validation_fraction:.0%}"
+        scores = f"{measure} {held_out:.3f} on the {share} of the rows held out, {whole:.3f} on all"
     console.print(
         f"{estimator.n_iter_} epochs, {estimator.seconds_:.1f} s, {estimator.n_parameters_} "
-        f"parameters; {measure} on the rows it was fitted with {_score(estimator, x, y):.3f}.",
+        f"parameters; {scores}.",
         markup=False,
         highlight=False,
     )
+    chosen = estimator.max_iter == epochs_for(len(x)) < MOST_EPOCHS
+    if chosen and estimator.n_iter_ == estimator.max_iter:
+        console.print(
+            f"A large table: {estimator.max_iter} epochs are about {STEPS:,} steps. Give --epochs for "
+            "more.",
+            markup=False,
+            highlight=False,
+        )
     console.print(f"Written: {out}", markup=False, highlight=False, soft_wrap=True)
 
 

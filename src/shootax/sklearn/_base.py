@@ -23,6 +23,8 @@ class AbstractShooting(BaseEstimator, Exportable):
     """An estimator around one net: linear lift, UpDown with some formulation, linear readout."""
 
     loss_: float
+    best_validation_score_: float | None = None
+    """R² or accuracy on the samples that early stopping held out, by which the model was chosen."""
     _table: dict[str, Any] | None = None  # what a file says of the table it was fitted to
 
     def __init__(
@@ -43,6 +45,7 @@ class AbstractShooting(BaseEstimator, Exportable):
         validation_fraction: float = 0.1,
         n_iter_no_change: int = 30,
         random_state: Any = 0,
+        verbose: bool = False,
     ):
         """**Arguments:**
 
@@ -64,6 +67,7 @@ class AbstractShooting(BaseEstimator, Exportable):
             all are trained on, and the loss on them decides.
         - `n_iter_no_change`: see `early_stopping`.
         - `random_state`: a seed. The same seed and data give the same model.
+        - `verbose`: whether to show a progress bar, in a terminal.
         """
         self.formulation = formulation
         self.width = width
@@ -80,6 +84,7 @@ class AbstractShooting(BaseEstimator, Exportable):
         self.validation_fraction = validation_fraction
         self.n_iter_no_change = n_iter_no_change
         self.random_state = random_state
+        self.verbose = verbose
 
     @property
     def penalty_(self) -> float:
@@ -175,6 +180,7 @@ class AbstractShooting(BaseEstimator, Exportable):
             weight_decay=checks.non_negative_number(self.weight_decay, "weight_decay"),
             patience=patience if self.early_stopping else None,
             seed=int(rng.integers(2**31)),
+            verbose=bool(self.verbose),
         )
         start = model.first(shape, samples.x, rng)
         fitted = training.train(start, samples, held_out, loss, options)

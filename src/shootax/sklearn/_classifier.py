@@ -72,6 +72,10 @@ class ShootingClassifier(ClassifierMixin, AbstractShooting):
         logs = _log_softmax(training.outputs(self.net_, kept.x))
         chosen = logs[np.arange(len(logs)), kept.y]
         self.loss_ = -float(np.average(chosen, weights=kept.weight))
+        self.best_validation_score_ = None
+        if held_out is not None:
+            right = training.outputs(self.net_, held_out.x).argmax(axis=1) == held_out.y
+            self.best_validation_score_ = float(np.average(right, weights=held_out.weight))
         self.classes_, self.target_names_ = classes, names
         return self
 

@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import RegressorMixin
+from sklearn.metrics import r2_score
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from shootax.export import Whole
@@ -63,6 +64,11 @@ class ShootingRegressor(RegressorMixin, AbstractShooting):
         self._train(shape, kept, held_out, "mse", rng)
         errors = np.mean((training.outputs(self.net_, kept.x) - kept.y) ** 2, axis=1)
         self.loss_ = float(np.average(errors, weights=kept.weight))
+        self.best_validation_score_ = None
+        if held_out is not None:
+            found = training.outputs(self.net_, held_out.x)
+            score = r2_score(held_out.y, found, sample_weight=held_out.weight)
+            self.best_validation_score_ = float(score)
         self._flat, self.target_names_ = y.ndim == 1, names
         return self
 

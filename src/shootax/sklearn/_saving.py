@@ -29,6 +29,7 @@ def save(path: str | os.PathLike, estimator: Any, record: dict[str, Any]) -> Non
             "loss_curve": estimator.loss_curve_,
             "validation_curve": estimator.validation_curve_,
             "seconds": estimator.seconds_,
+            "best_validation_score": estimator.best_validation_score_,
         },
         "columns": {
             "count": estimator.n_features_in_,
@@ -88,6 +89,7 @@ def _rebuilt(kind: type, about: dict[str, Any], net: sx.Net) -> Any:
     estimator.loss_curve_ = training["loss_curve"]
     estimator.validation_curve_ = training["validation_curve"]
     estimator.seconds_ = training["seconds"]
+    estimator.best_validation_score_ = training.get("best_validation_score")
     estimator.n_iter_ = len(training["loss_curve"])
     estimator.n_features_in_ = about["columns"]["count"]
     if about["columns"]["names"]:

@@ -35,6 +35,7 @@ class Options(NamedTuple):
     weight_decay: float
     patience: int | None
     seed: int
+    verbose: bool = False
 
 
 def train(
@@ -60,7 +61,7 @@ def train(
         "sample_weight": samples.weight,
         "times": samples.times,
         "seed": options.seed,
-        "progress": False,
+        "progress": None if options.verbose else False,
     }
     rate = options.learning_rate
     for attempt in range(ATTEMPTS):
