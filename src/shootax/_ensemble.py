@@ -220,8 +220,10 @@ class Ensemble(eqx.Module):
         - `field`: the field whose states the particles are.
         - `particles`: their number $K$.
         - `position`: [`shootax.Uniform`][], [`shootax.Gaussian`][] or [`shootax.FromData`][].
-        - `momentum`: standard deviation of the initial momenta. By default 0.1, and for a
-            convolutional field less by the root of the number of places, over which θ* is a sum.
+        - `momentum`: standard deviation of the initial momenta. By default 0.1; for a convolutional
+            field less by the root of the number of places, over which θ* is a sum; for
+            [`shootax.UpDown`][] $2/\\sqrt{Kd}$, less where there are more than 16 hidden entries, and at
+            most 0.3.
         - `key`: a JAX random key.
         """
         checks.instance(field, AbstractField, "field", "Ensemble.draw(UpDown(dim=2), 15, key=key)")
@@ -233,7 +235,7 @@ class Ensemble(eqx.Module):
             "position",
             "position=Uniform(), Gaussian() or FromData(x)",
         )
-        momentum = field.default_momentum if momentum is None else momentum
+        momentum = field.default_momentum(particles) if momentum is None else momentum
         scale = checks.non_negative_number(momentum, "momentum")
         return cls(*_drawn(field, particles, position, scale, key))
 

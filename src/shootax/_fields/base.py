@@ -175,9 +175,8 @@ class AbstractField(eqx.Module):
 
     # Defaults and checks.
 
-    @property
-    def default_momentum(self) -> float:
-        """The standard deviation of initial momenta that suits the field."""
+    def default_momentum(self, particles: int) -> float:
+        """The standard deviation of the initial momenta of so many particles that suits the field."""
         return 0.1
 
     @property

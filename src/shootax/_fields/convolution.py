@@ -36,8 +36,7 @@ class AbstractImageField(AbstractField):
     def known_linearity(self) -> Linearity:
         return "linear"
 
-    @property
-    def default_momentum(self) -> float:
+    def default_momentum(self, particles: int) -> float:
         return 0.1 / math.sqrt(math.prod(self.size))  # θ* is a sum over all pixels
 
 

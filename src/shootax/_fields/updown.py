@@ -1,5 +1,6 @@
 """The UpDown field of the paper."""
 
+import math
 from collections.abc import Mapping
 
 import equinox as eqx
@@ -55,6 +56,12 @@ class UpDown(AbstractBlockField):
     @property
     def default_strengths(self) -> Mapping[str, float]:
         return {"theta3": 10.0} if self.theta3 else {}
+
+    def default_momentum(self, particles: int) -> float:
+        # So that velocities at the start are of order one whatever the sizes, which are sums over
+        # particles and hidden entries: with much less, training gets stuck for some seeds.
+        hidden = self.inflation * self.dim
+        return min(0.3, 2 * min(1.0, 16 / hidden) / math.sqrt(particles * self.dim))
 
     @property
     def layout(self) -> Layout:

@@ -36,7 +36,7 @@ def fit(
     penalty_strength: float = 1.0,
     times: Any = None,
     sample_weight: Any = None,
-    optimizer: Optimizer | optax.GradientTransformation = Optimizer(),
+    optimizer: Optimizer | optax.GradientTransformation | None = None,
     validation: float | tuple[PyTree[Array], ...] | Validation | None = None,
     checkpoint: str | os.PathLike | Checkpoint | None = None,
     callbacks: list[Callback] | tuple[Callback, ...] = (),
@@ -68,7 +68,7 @@ def fit(
     - `sample_weight`: weights of the samples in the mean loss.
     - `optimizer`: an [`shootax.Optimizer`][], which is Adam with a cosine schedule unless you say
         otherwise; or a complete Optax optimiser such as `optax.lion(1e-3)`, whose updates are used as
-        they are.
+        they are. By default [`shootax.extend.recommended`][] chooses one for the model.
     - `validation`: a fraction of the samples to hold out, or `(x, y)`, `(x, y, sample_weight)` or
         `(x, y, sample_weight, times)`; or a [`shootax.Validation`][] for early stopping.
     - `checkpoint`: a file that holds the state of the training, renewed every 30 seconds and at the
@@ -159,7 +159,7 @@ class FitOptions(TypedDict, total=False):
     penalty_strength: float
     times: Any
     sample_weight: Any
-    optimizer: Optimizer | optax.GradientTransformation
+    optimizer: Optimizer | optax.GradientTransformation | None
     validation: float | tuple[PyTree[Array], ...] | Validation | None
     mesh: Mesh | str | None
     callbacks: list[Callback] | tuple[Callback, ...]

@@ -21,6 +21,7 @@ from shootax._train.losses import Loss, loss_function
 from shootax._train.mesh import Sharing, as_sharing, placed, placed_validation
 from shootax._train.optimizer import as_optimizer
 from shootax._train.orders import Orders, few_batch_sizes, room_for_training, room_for_validation
+from shootax._train.recommended import recommended
 from shootax._train.results import Callback
 from shootax._train.samples import AbstractSampler, Data, as_floats, prepare, sample_count
 from shootax._train.targets import matched
@@ -90,7 +91,8 @@ def make_problem(
     batch_size = checks.positive_integer(batch_size, "batch_size")
     held = as_validation(validation)
     measure = loss_function(loss)
-    rule, numbers = translate(as_optimizer(optimizer), net)
+    chosen = recommended(net, epochs) if optimizer is None else as_optimizer(optimizer)
+    rule, numbers = translate(chosen, net)
     data, held_out, shared = prepare(x, y, sample_weight, times, held.data, as_seed(seed))
     data = matched(net, data, measure, shared)
     if held_out is not None:
