@@ -45,7 +45,7 @@ def test_gaussian():
 
 def test_momentum_scale():
     _, p = draw(sx.Uniform())
-    np.testing.assert_allclose(p.std(), 0.1, rtol=0.03)
+    np.testing.assert_allclose(p.std(), FIELD.default_momentum(MANY), rtol=0.03)
     _, p = draw(sx.Uniform(), momentum=3.0)
     np.testing.assert_allclose(p.std(), 3, rtol=0.03)
     _, p = draw(sx.Uniform(), 5, momentum=0.0)

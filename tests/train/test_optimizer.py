@@ -95,7 +95,6 @@ def test_a_complete_optimizer_is_no_transform():
     [
         ("adam", r"such as optax.adam\(1e-2\); got 'adam'"),
         (0.05, r"write optimizer=sx.Optimizer\(0.05\)"),
-        (None, "got None"),
         (True, "got True"),
         (optax.adam, r"got adam itself. Call it: adam\(0.01\)"),
         (sx.Optimizer, "got Optimizer itself"),

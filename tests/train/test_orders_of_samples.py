@@ -1,5 +1,7 @@
 """One program for any number of samples, and the same numbers as by JAX's own random orders."""
 
+import dataclasses
+
 import jax
 import numpy as np
 import optax
@@ -40,7 +42,7 @@ def test_one_program_serves_other_numbers():
     sx.fit(net(), X[:500], Y[:500], epochs=2, loss=loss)
     first = loss.traces
     assert first > 0
-    faster = sx.Optimizer(0.03)
+    faster = dataclasses.replace(sx.extend.recommended(net(), epochs=3), learning_rate=0.03)
     sx.fit(net(1), X[:70], Y[:70], epochs=1, loss=loss)
     sx.fit(net(1), X[:1001], Y[:1001], epochs=3, loss=loss, seed=4, optimizer=faster)
     weight = np.ones(333)

@@ -179,7 +179,7 @@ def begin(vector: Array, frame: Frame, rule: Rule) -> Moving:
 def step_sizes(epoch: Array, numbers: Numbers, rule: Rule, dtype: Any) -> Array:
     """A factor for the step of every parameter: zero for those that are frozen in an epoch."""
     thawed = (epoch.astype(numbers.thaw.dtype) >= numbers.thaw).astype(dtype)
-    return thawed * numbers.lr_scale if rule.scaled else thawed
+    return thawed * numbers.lr_scale.astype(dtype) if rule.scaled else thawed
 
 
 def advance(
@@ -205,7 +205,7 @@ def advance(
     found, gradient = jax.value_and_grad(objective, has_aux=True)(parameters)
     (total, parts), gradient = (found, gradient) if together is None else together(found, gradient)
     if rule.scaled:
-        gradient = gradient * numbers.lr_scale
+        gradient = gradient * numbers.lr_scale.astype(gradient.dtype)
     if rule.clipped:
         size = jnp.sqrt(jnp.sum(gradient**2))
         shrink = jnp.minimum(1.0, numbers.clip / jnp.maximum(size, 1e-30))

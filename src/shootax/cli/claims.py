@@ -7,7 +7,7 @@ from rich.box import SIMPLE
 from rich.console import Console
 from rich.table import Table
 
-from shootax.cli.text import say
+from shootax.cli.text import say, show_table
 from shootax.paper import Finding, compare_recipes
 
 STYLES = {"holds": "green", "opposite": "red", "undecided": ""}
@@ -17,7 +17,7 @@ def run(folders: Sequence[pathlib.Path], out: pathlib.Path) -> None:
     """Prints a line for each claim and recipe, and writes the figure and the tables."""
     console = Console()
     findings, paths = compare_recipes(folders, out)
-    console.print(_table(findings))
+    show_table(_table(findings), console)
     say(f"Written: {', '.join(path.name for path in paths)} in {out}", console)
 
 

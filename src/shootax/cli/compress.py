@@ -10,7 +10,7 @@ from rich.table import Table
 
 import shootax as sx
 from shootax._files import check_output
-from shootax.cli.text import say
+from shootax.cli.text import say, show_table
 
 
 def run(
@@ -78,7 +78,7 @@ def _show(found: sx.extend.Compression) -> None:
             f"{point.parameters:,}",
         )
     console = Console()
-    console.print(table)
+    show_table(table, console)
     chosen = found.net.control.ensemble.particles  # pyright: ignore[reportAttributeAccessIssue]
     verdict = "within" if found.reached else "none is within"
     console.print(

@@ -6,6 +6,7 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
+from shootax.cli.text import show_table
 from shootax.paper import COUNTED, parameter_counts
 
 
@@ -27,4 +28,4 @@ def run(as_json: bool) -> None:
                 line.append(f"{entry['parameters']:,}")
         for (formulation, particles), numbers in lines.items():
             table.add_row(formulation, str(particles or ""), *numbers)
-        console.print(table)
+        show_table(table, console)

@@ -13,7 +13,7 @@ from rich.table import Table
 
 import shootax as sx
 from shootax._files import write_text
-from shootax.cli.text import say
+from shootax.cli.text import say, show_table
 from shootax.data import quadratic_like, sample_function
 from shootax.plots import fit_figure, save_figure
 
@@ -55,7 +55,7 @@ def run(out: pathlib.Path, epochs: int, seed: int) -> None:
         console.print(f"  {name}: test MSE {error:.5f} after {fitted.seconds:.0f} s")
         sx.save(out / f"{name}.safetensors", fitted.net, record={"epochs": epochs, "seed": seed})
         write_text(out / "results.json", json.dumps(results, indent=1))
-    console.print(_table(results))
+    show_table(_table(results), console)
     figure = fit_figure(nets, grid, truth, "x² + 3/(1 + x²): fits, and the way there along depth")
     paths = save_figure(figure, out, "fits")
     say("Written: " + ", ".join(str(p) for p in (*paths, out / "results.json")), console)

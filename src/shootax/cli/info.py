@@ -5,12 +5,11 @@ import pathlib
 from typing import Any
 
 from rich.box import SIMPLE
-from rich.console import Console
 from rich.table import Table
 
 import shootax as sx
 from shootax.cli.tables import show
-from shootax.cli.text import plain
+from shootax.cli.text import plain, show_table
 
 
 def describe(path: pathlib.Path) -> dict[str, Any]:
@@ -84,7 +83,7 @@ def run(path: pathlib.Path, as_json: bool) -> None:
     for name, value in facts.items():
         if value is not None:
             table.add_row(plain(name.replace("_", " ")), plain(_shown(value)))
-    Console().print(table)
+    show_table(table)
 
 
 def _shown(value: Any) -> str:

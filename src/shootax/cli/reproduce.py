@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.table import Table
 
 from shootax import _checks as checks
-from shootax.cli.text import say
+from shootax.cli.text import say, show_table
 from shootax.paper import EXPERIMENTS, PRESETS, draw_figures, make_settings, planned, reproduce
 from shootax.sweeps import AbstractEngine, LocalEngine, RayEngine, available_cores, duration
 
@@ -53,7 +53,7 @@ def run(
     runs = sum(len(group.seeds) for group in planned(experiment, settings))
     say(f"{name}, {preset}: {runs} runs in {out}", console)
     results = reproduce(experiment, settings, out, engine=chosen, console=console)
-    console.print(summary_table(results))
+    show_table(summary_table(results), console)
     spent = sum(result.get("processor_seconds") or 0 for result in results)
     console.print(f"Training took {duration(spent)} of processor time.", highlight=False)
     paths, notes = draw_figures(out)
@@ -92,7 +92,7 @@ def show_list() -> None:
     for experiment in EXPERIMENTS.values():
         times = [experiment.times[preset] for preset in PRESETS]
         table.add_row(experiment.name, experiment.about, *times, ", ".join(experiment.recipes))
-    console.print(table)
+    show_table(table, console)
     console.print("Times are estimates for 2 free cores.")
 
 

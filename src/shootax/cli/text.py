@@ -1,7 +1,13 @@
-"""Text from outside, shown as it is: names of files, columns and classes are no markup."""
+"""Text from outside, shown as it is, and tables of which nothing is cut off.
 
+Names of files, columns and classes are no markup.
+"""
+
+from rich.cells import cell_len
 from rich.console import Console
 from rich.markup import escape
+from rich.table import Column, Table
+from rich.text import Text
 
 
 def plain(text: object) -> str:
@@ -14,6 +20,50 @@ def plain(text: object) -> str:
 def say(text: object, console: Console | None = None) -> None:
     """Prints text as it is, in lines of any length."""
     (console or Console()).print(plain(text), highlight=False, soft_wrap=True)
+
+
+def show_table(table: Table, console: Console | None = None) -> None:
+    """Prints a table. Where the terminal is too narrow for it, its entries are listed instead."""
+    console = console or Console()
+    # Beside each entry there is a space on either side and a line.
+    room = console.width - 3 * len(table.columns) - 1 - sum(map(_least, table.columns))
+    if room >= 0:
+        for (
+            column
+        ) in table.columns:  # Rich would cut words in some columns and leave room in others
+            wanted, least = _widest(column), _least(column)
+            column.width = least + min(room, wanted - least)
+            column.overflow = "fold"
+            room -= column.width - least
+        console.print(table)
+        return
+    if table.title:
+        console.print(table.title, soft_wrap=True)
+    for row in zip(*(column.cells for column in table.columns), strict=True):
+        if not table.show_header:
+            console.print(": ".join(map(str, row)), soft_wrap=True)
+            continue
+        entries = zip(table.columns, row, strict=True)
+        lines = [f"{column.header}: {cell}" for column, cell in entries if cell]
+        console.print("\n".join(lines) + "\n", soft_wrap=True)
+
+
+def _texts(column: Column) -> list[str]:
+    return [Text.from_markup(str(cell)).plain for cell in (column.header, *column.cells)]
+
+
+def _widest(column: Column) -> int:
+    """The width of the longest entry."""
+    return max(map(cell_len, _texts(column)))
+
+
+def _least(column: Column) -> int:
+    """That of the longest word, or, in a column that is not wrapped, of the longest entry."""
+    if column.no_wrap:
+        return _widest(column)
+    words = [word for text in _texts(column) for word in text.split()]
+    # A single very long word, such as a checksum, may be folded.
+    return min(max(map(cell_len, words), default=1), 30)
 
 
 def _spelled(character: str) -> str:
