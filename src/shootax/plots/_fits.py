@@ -10,6 +10,9 @@ from shootax.extend import AbstractParticleControl
 from shootax.plots._style import COLOURS, INK, new_figure
 
 
+PARTICLES = "positions of particles at t = 0"
+
+
 def fit_figure(nets: Mapping[str, Net], x: np.ndarray, y: np.ndarray, title: str):
     """For each net its fit of `y` over `x` with its particles marked, and below it $x(t)$ over depth.
 
@@ -40,7 +43,7 @@ def fit_figure(nets: Mapping[str, Net], x: np.ndarray, y: np.ndarray, title: str
         if isinstance(net.control, AbstractParticleControl):
             for position in np.asarray(net.control.ensemble.q)[:, 0]:
                 if x.min() <= position <= x.max():
-                    above.axvline(position, color=colour, lw=0.6, alpha=0.5)
+                    above.axvline(position, color=colour, lw=0.6, alpha=0.5, label=PARTICLES)
         above.set(title=name, xlabel="x")
         times = np.linspace(0, net.control.T, 51)
         starts = jnp.linspace(x.min(), x.max(), 25)[:, None]
@@ -48,6 +51,8 @@ def fit_figure(nets: Mapping[str, Net], x: np.ndarray, y: np.ndarray, title: str
         below.set(xlabel="depth t")
     axes[0, 0].set_ylabel("y")
     axes[1, 0].set_ylabel("x(t)")
-    axes[0, 0].legend(loc="upper center")
+    # Beside the panels, where it covers no curve; each kind of line once.
+    lines = {line.get_label(): line for panel in axes[0] for line in panel.get_lines()}
+    figure.legend(lines.values(), lines.keys(), loc="outside lower center", ncols=len(lines))
     figure.suptitle(title)
     return figure
