@@ -105,3 +105,15 @@ def test_a_fork_before_jax_is_fine(monkeypatch):
     _fork._in_child()
     with pytest.raises(RuntimeError, match="loky"):
         _fork.refuse_after_fork()
+
+
+def test_what_is_seldom_needed_is_imported_when_first_used():
+    """Diffrax and Optimistix take as long to import as half of JAX."""
+    program = (
+        "import sys, shootax; print([m for m in ('diffrax', 'optimistix', 'lineax', 'pandas', "
+    )
+    program += "'sklearn', 'matplotlib', 'plotly', 'rich') if m in sys.modules])"
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.strip() == "[]"

@@ -9,7 +9,6 @@ from shootax import Net
 from shootax.extend import AbstractParticleControl
 from shootax.plots._style import COLOURS, INK, new_figure
 
-
 PARTICLES = "positions of particles at t = 0"
 
 
