@@ -87,7 +87,7 @@ def _pendulum_field(z: Array) -> Array:
 
 
 def table(
-    load: Callable[..., Any], training: int, *, classes: int | None = None, **sizes: int
+    load: Callable[..., Any], training: int, *, classes: int | None = None, **sizes: Any
 ) -> Task:
     """A table of scikit-learn's, with columns of mean zero and variance one."""
     x, y = load(return_X_y=True)
@@ -103,7 +103,8 @@ def table(
 
 def moons(return_X_y: bool) -> tuple[Array, Array]:
     """Two interlocking half circles."""
-    return datasets.make_moons(600, noise=0.2, random_state=0)
+    x, y = datasets.make_moons(600, noise=0.2, random_state=0)
+    return np.asarray(x), np.asarray(y)
 
 
 TASKS: Mapping[str, Callable[[], Task]] = {
