@@ -40,7 +40,16 @@ COMPILING = (
     "Chain(",
     "path(",
 )
-LONG_ROOMS = ("export.", "plots.", "report.", "sklearn.", "sweeps.run", "paper.", "theory.")
+LONG_ROOMS = (
+    "export.",
+    "plots.",
+    "report.",
+    "sklearn.",
+    "sweeps.run",
+    "sweeps.search",
+    "paper.",
+    "theory.",
+)
 BLOCK = re.compile(r"^( *)```python\n(.*?)^\1```", re.DOTALL | re.MULTILINE)
 
 pytestmark = pytest.mark.usefixtures("standard_promotion")

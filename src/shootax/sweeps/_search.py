@@ -86,17 +86,15 @@ def search(
     !!! example
 
         ```python
-        # study.py
-        from shootax.sweeps import Integer, Real, search, to_pandas
+        import pathlib
+        from shootax.sweeps import Integer, Real, search
 
-        def train(config, seed, ctx):
-            return {"error": (config["x"] - 0.3) ** 2 + config["n"]}
-
-        if __name__ == "__main__":
-            space = {"x": Real(0, 1), "n": Integer(1, 5), "activation": ["relu", "tanh"]}
-            found = search(train, space, "search", metric="error", trials=30, jobs=2)
-            print(found.best)
-            print(to_pandas(found.trials))
+        # Usually a function of your own script or module.
+        study = pathlib.Path("study.py")
+        study.write_text("def run(config, seed, ctx): return {'error': (config['x'] - 0.3) ** 2}")
+        space = {"x": Real(0, 1), "n": Integer(1, 5), "activation": ["relu", "tanh"]}
+        found = search(f"{study.resolve()}:run", space, "search", metric="error", trials=6)
+        print(found.best["x"], len(found.trials))
         ```
     """
     trials = checks.positive_integer(trials, "trials")
