@@ -163,7 +163,7 @@ WITHOUT_EXAMPLE = {
     *("sklearn.tables.numbers_of", "sklearn.tables.screen", "sklearn.tables.first_too_large"),
     *("sweeps.Context", "sweeps.Group", "sweeps.Sweep", "sweeps.Channel", "sweeps.Worker"),
     *("sweeps.Store", "sweeps.grid_sweep", "sweeps.resume", "sweeps.read_results"),
-    "sweeps.read_settings",
+    *("sweeps.read_settings", "sweeps.AbstractEngine", "sweeps.LocalEngine", "sweeps.SearchResult"),
     *("paper.AbstractExperiment", "paper.Configuration", "paper.Settings", "paper.Results"),
     *("paper.compact", "paper.draw_figures", "paper.planned", "paper.reproduce"),
     *("paper.Claim", "paper.Finding", "paper.claims_table", "paper.compare_recipes"),

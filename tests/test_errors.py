@@ -374,7 +374,10 @@ def test_fit(options, message):
         (lambda: sx.Cosine(floor=-0.1), "0 ≤ floor ≤ 1"),
         (lambda: sx.Plateau(drop=1.0), "0 < drop < 1"),
         (lambda: sx.Plateau(patience=0), "patience must be"),
-        (lambda: sx.Plateau(floor="low"), "floor of Plateau must be a number, got 'low'"),
+        (
+            lambda: sx.Plateau(floor="low"),
+            "floor of Plateau must be a finite number of at least 0, got 'low'",
+        ),
         (lambda: sx.Cosine(warmup="long"), "warmup of Cosine must be a number, got 'long'"),
     ],
 )

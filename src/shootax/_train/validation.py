@@ -74,4 +74,7 @@ def _check_data(data: Any) -> None:
         got = f"a {type(data).__name__}" if not isinstance(data, str) else repr(data)
         raise ValueError(f"`validation` must be {_KINDS}, or a sx.Validation; got {got}.")
     if not 0 < float(data) < 1:
-        raise ValueError(f"A fraction to hold out must be between 0 and 1, got {data!r}.")
+        raise ValueError(
+            "`validation` must be a fraction that leaves samples on both sides, between 0 and 1; got "
+            f"{data!r}."
+        )

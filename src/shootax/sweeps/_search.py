@@ -23,7 +23,9 @@ Trial = dict[str, Any]
 
 @dataclasses.dataclass(frozen=True)
 class SearchResult:
-    """What a search has found.
+    """The result of [`shootax.sweeps.search`][].
+
+    **Arguments:**
 
     - `trials`: a dictionary for each, in the order of their suggestion: `trial` (its number), the
         values of the space, `value` (the mean of the metric over the seeds; `None` without one),

@@ -10,7 +10,18 @@ from shootax.sweeps._plan import RESERVED
 
 @dataclasses.dataclass(frozen=True)
 class Real:
-    """Numbers between `low` and `high`; with `log=True` evenly spread over orders of magnitude."""
+    """Numbers between `low` and `high`, for the space of a search.
+
+    **Arguments:** `low`, `high`: the ends; `log`: whether to spread evenly over orders of magnitude.
+
+    !!! example
+
+        ```python
+        from shootax.sweeps import Real
+
+        learning_rate = Real(1e-4, 1e-1, log=True)
+        ```
+    """
 
     low: float
     high: float
@@ -22,8 +33,18 @@ class Real:
 
 @dataclasses.dataclass(frozen=True)
 class Integer:
-    """Whole numbers from `low` to `high`, both included; with `log=True` evenly spread over orders of
-    magnitude."""
+    """Whole numbers from `low` to `high`, both included, for the space of a search.
+
+    **Arguments:** `low`, `high`: the ends; `log`: whether to spread evenly over orders of magnitude.
+
+    !!! example
+
+        ```python
+        from shootax.sweeps import Integer
+
+        particles = Integer(1, 64, log=True)
+        ```
+    """
 
     low: int
     high: int
