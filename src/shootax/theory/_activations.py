@@ -151,6 +151,11 @@ def activation_bounds(function: Any, given: Activations = None) -> ActivationBou
         return known
     if isinstance(given, ActivationBounds):
         return given
+    if given is not None and not isinstance(given, Mapping):
+        raise ValueError(
+            "activations must be a shootax.theory.ActivationBounds, or a mapping from functions to "
+            f"these; got {given!r}."
+        )
     if given is not None and function in given:
         return given[function]
     name = getattr(function, "__name__", repr(function))

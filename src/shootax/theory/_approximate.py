@@ -106,6 +106,11 @@ def approximate_flow(
         checks.positive_integer(width, "width"),
     )
     x = np.asarray(x, np.float64)
+    if not callable(velocity):
+        raise ValueError(
+            "The vector field must be a function velocity(t, x) of a time and states of shape "
+            f"(samples, dim), got {velocity!r:.100}."
+        )
     if x.ndim != 2 or len(x) == 0:
         raise ValueError(f"x must be initial states of shape (samples, dim), got shape {x.shape}.")
     checks.finite(x, "x")
@@ -150,6 +155,11 @@ def _velocities(velocity: VelocityField, t: float, x: np.ndarray) -> np.ndarray:
         raise ValueError(
             f"The vector field must map states of shape {x.shape} to velocities of the same shape, got "
             f"{out.shape}."
+        )
+    if not np.isfinite(out).all():
+        raise ValueError(
+            f"The vector field is not finite at t = {t:.4g} at some of the states that its flow or the "
+            "box around it reaches. It must be continuous in a neighbourhood of the flow."
         )
     return out
 

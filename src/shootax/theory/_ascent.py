@@ -82,6 +82,15 @@ def rademacher_estimate(
         )
     start = initial_states(net, x)
     draws = checks.positive_integer(draws, "draws")
+    iterations = checks.positive_integer(iterations, "iterations")
+    learning_rate = checks.positive_number(learning_rate, "learning_rate")
+    size = start[0].size
+    if isinstance(component, bool) or component not in range(size):
+        raise ValueError(
+            f"component must be a whole number from 0 to {size - 1}, an entry of the state; got "
+            f"{component!r}."
+        )
+    checks.random_key(key)
     level = control.penalty_at_start(net.field)
     sign_key, start_key = jax.random.split(key)
     signs = jax.random.rademacher(sign_key, (draws, len(start)), start.dtype)

@@ -98,12 +98,12 @@ def initial_states(net: Any, x: Any) -> Any:
     """The states that the data start from, or a message about what the theory needs."""
     if not isinstance(net, sx.Net):
         raise ValueError(
-            f"certify takes a single Net, got {type(net).__name__}. Certify the nets inside it one by "
-            "one, each with the data that reach it."
+            f"The theory is about a single Net, got {type(net).__name__}. Look at the nets inside it one "
+            "by one, each with the data that reach it."
         )
     if x is None or not np.shape(x) or np.shape(x)[0] == 0:
         raise ValueError(
-            "certify needs data: the bounds hold on the region that they reach. Give inputs of the "
+            "The theory needs data: the bounds hold on the region that they reach. Give inputs of the "
             "shape that the net takes, with samples along the leading axis."
         )
     start = net.lifted(x)
@@ -112,13 +112,19 @@ def initial_states(net: Any, x: Any) -> Any:
             f"The states of {type(net.field).__name__} are a tree of arrays; the theory needs a field "
             "whose state is one array, such as one given by a table of blocks."
         )
+    if not bool(np.isfinite(np.asarray(start)).all()):
+        raise ValueError(
+            "The theory needs data in a bounded region, but their initial states hold NaN or infinity. "
+            "Remove those samples, and check the lift."
+        )
     return start
 
 
 def _domain(flat: np.ndarray, bounds: FieldBounds, radius: float | None) -> Domain:
     if radius is None:
         return Domain.of(flat, bounds.parts)
-    if not (isinstance(radius, int | float) and math.isfinite(radius) and radius > 0):
+    number = isinstance(radius, int | float) and not isinstance(radius, bool)
+    if not (number and math.isfinite(radius) and radius > 0):
         raise ValueError(
             f"radius must be a positive, finite number, got {radius!r}. On an unbounded domain nothing "
             "bounds the kernel of the field; leave `radius` out to take the box of the data."

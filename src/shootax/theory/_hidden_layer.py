@@ -241,6 +241,8 @@ def updown_from_pieces(
     """
     pieces = checks.sequence(pieces, "pieces", "updown_from_pieces([first, second], jumps=[0.5])")
     jumps = checks.sequence(jumps, "jumps", "updown_from_pieces([first, second], jumps=[0.5])")
+    if not pieces:
+        raise ValueError("Give at least one piece: a function of time that returns weights.")
     times = (0.0, *(checks.number(t, "A jump") for t in jumps), checks.positive_number(T, "T"))
     if len(jumps) != len(pieces) - 1 or not all(a < b for a, b in itertools.pairwise(times)):
         raise ValueError(
@@ -272,13 +274,15 @@ def _check(path: HiddenLayerPath, t: float) -> tuple[int, int]:
     checks.function(path, "path", "a function from a time to the weights of a hidden layer")
     weights = jax.eval_shape(path, jnp.asarray(t))
     got = (
-        {name: leaf.shape for name, leaf in weights.items()} if isinstance(weights, dict) else None
+        {name: jnp.shape(leaf) for name, leaf in weights.items()}
+        if isinstance(weights, dict)
+        else None
     )
     if got is not None and set(got) == set(NAMES) and len(got["theta1"]) == 2:
         dim, width = got["theta1"]
         if got == {"theta1": (dim, width), "theta2": (width, dim), "b1": (dim,), "b2": (width,)}:
             return dim, width
     raise ValueError(
-        "A path must map a time to a dictionary with the weights theta1 (d, h), theta2 (h, d), b1 (d) "
-        f"and b2 (h) of a single hidden layer, got {got or type(weights).__name__}."
+        "A path must be a function that maps a time to a dictionary with the weights theta1 (d, h), "
+        f"theta2 (h, d), b1 (d) and b2 (h) of a single hidden layer, got {got or type(weights).__name__}."
     )

@@ -8,23 +8,16 @@ complexity of the space of fields, $B \sqrt{κ/n}$. That number belongs to *fixe
 points $z(t; x_i)$ move with the flow over which the supremum is taken. The result is what one gets if
 they are treated as fixed; we call it `short`.
 
-**A bound without this assumption.** Let $G(t) = \frac1n E \sup Σ_{ij} γ_{ij} z_j(t; x_i)$ with
-Gaussian $γ$. Split the velocity at the initial state, $f(z, θ) = L_{z(0)} θ + (L_z - L_{z(0)}) θ$. The
-first term is linear in θ at fixed points; with $k_0$ the mean of $\operatorname{tr} k(z(0), z(0))$ over
-the data it contributes $B \sqrt{k_0/n}$. For the second,
-
-$$|(L_z - L_{z(0)})θ - (L_{z'} - L_{z(0)})θ'| ≤ L |z - z'| + \sqrt c\, D(t)\, |θ - θ'|_M,$$
-
-where $L = B\sqrt c$ bounds the Lipschitz constant of the fields, and $D(t)$ how far a state can have
-moved. By the comparison theorem of Sudakov and Fernique, with $(a + b)^2 ≤ (1+τ)a^2 + (1+1/τ)b^2$, its
-supremum is at most that of the process with these increments, so that with $P$ weights
+**A bound without this assumption** is proved step by step in `docs/theory-proofs.md`. With
+$G(t) = \frac1n E \sup Σ_{ij} γ_{ij} z_j(t; x_i)$ for Gaussian $γ$, splitting the velocity at the
+initial state and comparing Gaussian processes gives, for every $τ > 0$,
 
 $$G(t) ≤ ∫_0^t \sqrt{1+τ}\, L\, G(s) + \frac{B}{\sqrt n} \Big(\sqrt{k_0} +
 \sqrt{(1 + 1/τ)\, c P}\, D(s)\Big) ds,$$
 
-and Grönwall's lemma gives $G(T)$. Signs instead of Gaussians cost a factor $\sqrt{π/2}$. The rate
-$1/\sqrt n$ remains. To first order in $B$ this is the paper's bound times that factor; beyond, it pays
-with $e^{LT}$ and the number of weights.
+where $k_0$ is the mean of $\operatorname{tr} k(z(0), z(0))$ over the data, $L = B\sqrt c$ bounds the
+Lipschitz constant of the fields, $D(s)$ how far a state can have moved, and $P$ is the number of weights.
+Grönwall's lemma gives $G(T)$. Signs instead of Gaussians cost a factor $\sqrt{π/2}$.
 """
 
 import dataclasses
@@ -59,9 +52,10 @@ class RademacherBounds:
     - `norm_squared`: $B^2 = 2R$; `T` the depth.
     - `radius`: of the region that flows of the class can reach, and `kernel` the supremum κ of the
       kernel of one component there.
-    - `short`: $T B \\sqrt{κ/n}$ for a component of the output, the paper's corollary with its constant
-      worked out. It assumes that the points at which fields are evaluated do not depend on the flow.
-      (The paper has twice this, for a definition of the complexity that is twice ours.)
+    - `short`: $T B \\sqrt{κ/n}$ for a component of the state that is read out, the paper's corollary
+      with its constant worked out. It assumes that the points at which fields are evaluated do not
+      depend on the flow. (The paper has twice this, for a definition of the complexity that is twice
+      ours.)
     - `rigorous`: for a component, without this assumption.
     - `vector`: the Gaussian complexity $\\frac1n E \\sup Σ_{ij} γ_{ij} x_j(T; x_i)$ of all that is read
       out, which loss functions of several outputs need.
@@ -105,12 +99,18 @@ def rademacher(net: sx.Net, x: Any, *, activations: Activations = None) -> Radem
 
 
 def _read_out(net: sx.Net, bounds: FieldBounds) -> list[str]:
-    """The parts of the state that the output depends on: the visible ones, or all of them."""
-    shown = isinstance(net.readout, nn.VisibleReadout | nn.LinearReadout)
-    visible = net.field.visible_size
-    if not shown or visible is None:
-        return list(bounds.parts)
-    return [part for part, rows in bounds.parts.items() if rows.start < visible]
+    """The parts of the state that the output depends on, all of them where that is not known."""
+    readout, read = net.readout, math.inf
+    if isinstance(readout, nn.VisibleReadout):
+        read = readout.dim
+    if isinstance(readout, nn.LinearReadout):
+        read = readout.weight.shape[1]
+    out = []
+    for part, rows in bounds.parts.items():
+        places = (rows.stop - rows.start) // bounds.channels[part]  # of an image; else 1
+        if rows.start // places < read:
+            out.append(part)
+    return out
 
 
 def _norm(net: sx.Net) -> float:
@@ -255,7 +255,7 @@ def generalisation_bound(
     """
     slope = checks.positive_number(loss_lipschitz, "loss_lipschitz")
     largest = checks.positive_number(loss_sup, "loss_sup")
-    if not 0 < delta < 1:
+    if not 0 < checks.number(delta, "delta") < 1:
         raise ValueError(f"delta must lie between 0 and 1, got {delta!r}.")
     start = initial_states(net, x)
     bounds = field_bounds(net, start.shape[1:], activations)
