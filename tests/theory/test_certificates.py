@@ -74,7 +74,7 @@ def test_the_norm_is_conserved_and_known_from_the_particles_alone():
 
 @pytest.mark.slow
 def test_the_kink_of_relu_costs_the_integrator_its_order():
-    """Doubling the steps divides the drift of a smooth activation by 16, that of ReLU by about 2."""
+    """Doubling the steps divides the drift by 16 where no kink is crossed, and by about 2 where one is."""
 
     def drifts(name):
         nets = [random_net(FIELDS[name](), seed) for seed in range(6)]
@@ -87,9 +87,10 @@ def test_the_kink_of_relu_costs_the_integrator_its_order():
     smooth, kinked = drifts("updown-softplus"), drifts("updown-relu")
     assert (smooth[1:] < smooth[:-1] / 10).all()
     assert smooth[1].max() < 1e-6  # 100 steps
-    assert np.median(kinked[1]) > 100 * smooth[1].max()
-    assert np.median(kinked[2]) < np.median(kinked[0])
-    assert np.median(kinked[2]) > np.median(kinked[0]) / 16
+    assert kinked[1].max() > 100 * smooth[1].max()
+    assert kinked[2].max() > kinked[0].max() / 16  # not even the order 2
+    without = np.argmin(kinked[2])  # an ensemble that crosses none
+    assert kinked[2, without] < kinked[0, without] / 100
 
 
 def kernel_by_differentiation(net, z):

@@ -54,7 +54,7 @@ CASES = {
     ),
     "estimate of no net": (
         lambda: theory.rademacher_estimate("a net", X, key=KEY),
-        "needs a net with a Particles control",
+        "with one Net",
     ),
     "damping": (lambda: theory.rademacher(net("damped"), X), "has damping"),
     "another penalty": (
@@ -128,7 +128,7 @@ CASES = {
     "no slices": (lambda: theory.approximate_flow(still, POINTS, slices=0), "slices must be"),
     "weights that are no path": (
         lambda: theory.updown_from_hidden_layer(3),  # pyright: ignore
-        "A path must be a function",
+        "a function from a time",
     ),
     "no pieces": (lambda: theory.updown_from_pieces([], []), "at least one piece"),
 }

@@ -11,7 +11,15 @@ from rich.table import Table
 
 from shootax import _checks as checks
 from shootax.cli.text import say, show_table
-from shootax.paper import EXPERIMENTS, PRESETS, draw_figures, make_settings, planned, reproduce
+from shootax.paper import (
+    COLLECTIONS,
+    EXPERIMENTS,
+    PRESETS,
+    draw_figures,
+    make_settings,
+    planned,
+    reproduce,
+)
 from shootax.sweeps import AbstractEngine, LocalEngine, RayEngine, available_cores, duration
 
 
@@ -33,9 +41,29 @@ def run(
 ) -> None:
     """Trains what is not trained yet, prints a table, and draws the figures.
 
-    Raises `RuntimeError` at the end if runs failed.
+    The name of a collection runs its experiments one after the other, each in a folder of its own below
+    `out`. Raises `RuntimeError` at the end if runs failed.
     """
-    experiment = EXPERIMENTS[checks.one_of(name, EXPERIMENTS, "experiment")]
+    if name in COLLECTIONS:
+        for part in COLLECTIONS[name]:
+            folder = None if out is None else out / part
+            run(
+                part,
+                preset,
+                recipe,
+                folder,
+                jobs,
+                engine=engine,
+                address=address,
+                gpus=gpus,
+                retries=retries,
+                seeds=seeds,
+                models=models,
+                inflation=inflation,
+                particles=particles,
+            )
+        return
+    experiment = EXPERIMENTS[checks.one_of(name, (*EXPERIMENTS, *COLLECTIONS), "experiment")]
     settings = make_settings(
         experiment,
         checks.one_of(preset, PRESETS, "preset"),
@@ -93,25 +121,42 @@ def show_list() -> None:
         times = [experiment.times[preset] for preset in PRESETS]
         table.add_row(experiment.name, experiment.about, *times, ", ".join(experiment.recipes))
     show_table(table, console)
+    for name, parts in COLLECTIONS.items():
+        say(f"{name}: {', '.join(parts)}, one after the other.", console)
     console.print("Times are estimates for 2 free cores.")
+
+
+KEYS = ("task", "depth", "samples", "noise", "positions", "penalty_weight", "data_weight")
+"""Columns that say what was trained, in some experiments."""
+
+MEASURED = {
+    "test_mse": "MSE",
+    "penalty": "R",
+    "complexity_log2_frobenius": "complexity",
+    "objective": "objective",
+    "short_range_loss": "short",
+    "long_range_loss": "long",
+    "success": "success",
+    "energy": "energy",
+    "train_loss": "training",
+    "test_loss": "test",
+    "test_error": "error",
+}
+"""Columns that were measured, and their headings."""
 
 
 def summary_table(results: Sequence[dict[str, Any]]) -> Table:
     """Medians over seeds, a line for each configuration."""
-    more = [key for key in ("data_weight",) if any(key in result for result in results)]
-    extra = [
-        key
-        for key in ("objective", "short_range_loss", "long_range_loss", "success")
-        if any(key in result for result in results)
-    ]
+    more = [key for key in KEYS if any(key in result for result in results)]
+    asked = ["test_mse", "penalty", "complexity_log2_frobenius"]
+    known = [name for name in MEASURED if any(result.get(name) is not None for result in results)]
+    columns = known if "task" in more else [*asked, *(n for n in known if n not in asked)]
     table = Table(title="Medians over seeds", box=SIMPLE, show_edge=False)
-    columns = ("test_mse", "penalty", "complexity_log2_frobenius", *extra)
-    names = {"data_weight": "weight", "short_range_loss": "short", "long_range_loss": "long"}
-    for heading in ("formulation", "α", "K", *more, "runs", "MSE", "R", "complexity", *extra):
+    names = {"data_weight": "weight", "penalty_weight": "penalty"}
+    headings = [*(names.get(key, key) for key in more), "runs", *(MEASURED[n] for n in columns)]
+    for heading in ("formulation", "α", "K", *headings):
         wide = heading == "formulation"
-        table.add_column(
-            names.get(heading, heading), justify="left" if wide else "right", no_wrap=wide
-        )
+        table.add_column(heading, justify="left" if wide else "right", no_wrap=wide)
     groups: dict[tuple, list[dict[str, Any]]] = {}
     for result in results:
         keys = ("formulation", "inflation", "particles", *more)
@@ -119,8 +164,8 @@ def summary_table(results: Sequence[dict[str, Any]]) -> Table:
     for key, members in sorted(groups.items(), key=lambda item: str(item[0][0])):
         good = [member for member in members if member["status"] == "ok"]
         values = [_median([member.get(column) for member in good]) for column in columns]
-        names = ["–" if part is None else str(part) for part in key]
-        table.add_row(*names, f"{len(good)}/{len(members)}", *values)
+        cells = ["–" if part is None else str(part) for part in key]
+        table.add_row(*cells, f"{len(good)}/{len(members)}", *values)
     return table
 
 

@@ -1,5 +1,6 @@
 """The experiments of the paper: their settings, how to run them, and their figures and tables."""
 
+from shootax.paper._catalogue import COLLECTIONS as COLLECTIONS
 from shootax.paper._catalogue import EXPERIMENTS as EXPERIMENTS
 from shootax.paper._claims import CLAIMS as CLAIMS
 from shootax.paper._claims import Claim as Claim

@@ -3,6 +3,7 @@
 from shootax.paper._balls import BouncingBalls
 from shootax.paper._circles import Circles
 from shootax.paper._experiment import AbstractExperiment
+from shootax.paper._questions import Formulations, Networks, ParticlesAgainstData
 from shootax.paper._regression import Regression
 from shootax.paper._rotating import RotatingMNIST
 from shootax.paper._spiral import SpiralExperiment
@@ -14,7 +15,15 @@ _ALL: tuple[AbstractExperiment, ...] = (
     Circles(),
     RotatingMNIST(),
     BouncingBalls(),
+    ParticlesAgainstData(),
+    Networks(),
+    Formulations(),
 )
 
 EXPERIMENTS: dict[str, AbstractExperiment] = {each.name: each for each in _ALL}
 """What `shootax reproduce` can do."""
+
+COLLECTIONS: dict[str, tuple[str, ...]] = {
+    "questions": ("questions-data", "questions-networks", "questions-formulations"),
+}
+"""Experiments that go together: one name runs them one after the other."""

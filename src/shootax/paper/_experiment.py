@@ -38,6 +38,12 @@ class AbstractExperiment(abc.ABC):
     ) -> dict[str, Any]:
         """The results of a trained net."""
 
+    def evaluate_seed(
+        self, settings: Settings, configuration: Configuration, net: Any, seed: int
+    ) -> dict[str, Any]:
+        """The same, for experiments whose seeds have data of their own."""
+        return self.evaluate(settings, configuration, net)
+
     def batch_size(self, settings: Settings) -> int:
         """Samples in a batch."""
         return settings.options["batch_size"]

@@ -8,7 +8,9 @@ from types import ModuleType
 from typing import Any
 
 from shootax.paper import _circles_figures, _latent_figures, _regression_figures, _spiral_figures
+from shootax.paper._catalogue import COLLECTIONS
 from shootax.paper._published import PUBLISHED
+from shootax.paper._questions import figures as _questions_figures
 from shootax.paper._results import Results, model_path
 from shootax.paper._tables import parameters_table, results_table
 from shootax.plots import save_figure
@@ -18,6 +20,9 @@ _DRAWN_BY: dict[str, ModuleType] = {
     "cubic": _regression_figures,
     "spiral": _spiral_figures,
     "circles": _circles_figures,
+    "questions-data": _questions_figures,
+    "questions-networks": _questions_figures,
+    "questions-formulations": _questions_figures,
 }
 """Each has `figures(results)`, names with functions that draw, and `needed(results)`, the runs whose
 models are drawn from."""
@@ -39,8 +44,11 @@ def draw_figures(folder: str | os.PathLike) -> tuple[list[pathlib.Path], list[st
             paths.extend(save_figure(draw(), target, name))
         except FileNotFoundError as error:
             notes.append(f"No figure {name}: {error}")
-    tables = {"results.md": results_table(results)}
-    if results.settings.experiment != "circles":
+    if results.settings.experiment in COLLECTIONS["questions"]:
+        tables = {"results.md": _questions_figures.table(results)}
+    else:
+        tables = {"results.md": results_table(results)}
+    if results.settings.experiment in ("quadratic", "cubic", "spiral"):
         tables["parameters.md"] = parameters_table(results.settings.experiment)
     for name, text in tables.items():
         (target / name).write_text(text, encoding="utf-8")

@@ -93,7 +93,7 @@ def train_group(config: dict[str, Any], seeds: list[int], ctx: Context) -> list[
         else:
             ctx.progress(text=f"measuring seed {seed}")
             try:
-                result |= experiment.evaluate(settings, configuration, fit.net)
+                result |= experiment.evaluate_seed(settings, configuration, fit.net, seed)
                 name = f"{configuration.name}-s{seed}.safetensors"
                 record = {"seed": seed, "seconds": fit.seconds, "history": _columns(fit.history)}
                 save(ctx.out / "models" / name, fit.net, record=record)
