@@ -6,6 +6,7 @@ import pytest
 from test_commands import run
 
 import shootax as sx
+from shootax.paper import COLLECTIONS
 
 ENTRIES = [
     *("experiment", "preset", "formulation", "inflation", "particles", "seed", "parameters"),
@@ -108,3 +109,13 @@ def test_mistakes(shootax, arguments, message, tmp_path, monkeypatch):
     code, _, _ = shootax(*arguments)
     assert message in code  # a message as exit code is printed, and becomes 1
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.slow
+def test_the_open_questions_by_one_command(tmp_path):
+    done = run("reproduce", "questions", "--preset", "smoke", "--out", str(tmp_path), timeout=900)
+    assert done.returncode == 0, done.stderr
+    for name in COLLECTIONS["questions"]:
+        assert (tmp_path / name / "results.json").exists()
+        assert list((tmp_path / name / "figures").glob("*.png"))
+        assert (tmp_path / name / "figures" / "results.md").read_text().count("\n") > 2

@@ -74,7 +74,7 @@ def test_the_norm_is_conserved_and_known_from_the_particles_alone():
 
 @pytest.mark.slow
 def test_the_kink_of_relu_costs_the_integrator_its_order():
-    """Doubling the steps divides the drift by 16 where no kink is crossed, and by about 2 where one is."""
+    """Doubling the steps divides the drift by 16 without a crossing, and by about 2 with one."""
 
     def drifts(name):
         nets = [random_net(FIELDS[name](), seed) for seed in range(6)]

@@ -1,0 +1,5 @@
+"""The questions that the paper leaves open, each an experiment."""
+
+from shootax.paper._questions.data import ParticlesAgainstData as ParticlesAgainstData
+from shootax.paper._questions.formulations import Formulations as Formulations
+from shootax.paper._questions.networks import Networks as Networks

@@ -1,0 +1,229 @@
+"""Does optimising over critical points generalise better? Four formulations at equal training loss.
+
+Every formulation is trained with several strengths of the data term, each seed on a training set of
+its own. Along this path the training loss falls; the figures and tables compare the formulations where
+their training losses are equal, by interpolation.
+"""
+
+import dataclasses
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array
+
+from shootax import FORMULATIONS, DivergedError, FitResult, Net, Uniform, fit_many, penalty, theory
+from shootax.extend import Checkpoint
+from shootax.paper import _models as models
+from shootax.paper._experiment import AbstractExperiment
+from shootax.paper._plan import Configuration, Settings
+from shootax.paper._questions.tasks import Split, losses, noisy_task
+
+OPTIONS = {
+    "tasks": ["function", "circles"],
+    "samples": [20, 2000, 200],
+    "data_weights": [10.0, 100.0, 1000.0],
+    "batch_size": 50,
+    "steps": 5,
+}
+
+PRESETS: dict[str, dict[str, Any]] = {
+    "smoke": {
+        "seeds": range(2),
+        "formulations": ("static-direct", "dynamic-particles"),
+        "inflations": (2,),
+        "particles": (3,),
+        "epochs": 20,
+        "options": {**OPTIONS, "tasks": ["function"], "samples": [20], "data_weights": [10, 100.0]},
+    },
+    "quick": {
+        "seeds": range(5),
+        "formulations": FORMULATIONS,
+        "inflations": (8,),
+        "particles": (8,),
+        "epochs": 300,
+        "options": {**OPTIONS, "tasks": ["function"], "samples": [20, 200]},
+    },
+    "paper": {
+        "seeds": range(10),
+        "formulations": FORMULATIONS,
+        "inflations": (8,),
+        "particles": (8,),
+        "epochs": 400,
+        "options": OPTIONS,
+    },
+}
+
+RECIPES: dict[str, dict[str, Any]] = {
+    "paper": {
+        "penalty_weight": 1.0,
+        "learning_rate": 0.03,
+        "schedule": {"kind": "cosine", "warmup": 0.1},
+        "clip": 10.0,
+        "momentum": 1.0,
+        "momentum_by_particles": True,
+        "hidden": 0.5,
+        "lift_unit": 1.0,
+        "frozen_epochs": 0,
+    },
+}
+
+
+class Formulations(AbstractExperiment):
+    """UpDown nets of all formulations, with more and with fewer samples. `epochs` counts updates."""
+
+    name = "questions-formulations"
+    about = "open question: which formulation generalises best at equal training loss"
+    presets: ClassVar = PRESETS
+    recipes: ClassVar = RECIPES
+    times: ClassVar = {"smoke": "under 1 min", "quick": "under 5 min", "paper": "about 15 min"}
+
+    def configurations(self, settings: Settings) -> list[Configuration]:
+        options, out = settings.options, []
+        for task in options["tasks"]:
+            for samples in options["samples"]:
+                for noise in (False, True):
+                    for weight in options["data_weights"]:
+                        more = {"task": task, "samples": samples, "noise": noise}
+                        out += models.configurations(settings, **more, data_weight=weight)
+        return out
+
+    def task(
+        self, settings: Settings, configuration: Configuration
+    ) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """Numbers of samples: each net looks them up in data of its own."""
+        samples = configuration.more["samples"]
+        batch = min(samples, settings.options["batch_size"])
+        told = {
+            "loss": _own_loss if configuration.more["task"] == "function" else _own_cross_entropy,
+            "optimizer": _inside(models.optimizer(configuration, settings.options)),
+            "batch_size": batch,
+            "epochs": max(1, settings.epochs * batch // samples),
+        }
+        number = np.arange(samples, dtype=float)
+        return (number, number), told
+
+    def net(self, settings: Settings, configuration: Configuration, seed: int) -> Net:
+        """The net of a seed before training."""
+        circles = configuration.more["task"] == "circles"
+        return models.make_net(
+            configuration,
+            seed,
+            dim=2 if circles else 1,
+            position=Uniform(hidden=settings.options["hidden"]),
+            options=settings.options,
+            T=1.0,
+            steps=settings.options["steps"],
+            readout=2 if circles else None,
+        )
+
+    def train(
+        self,
+        settings: Settings,
+        configuration: Configuration,
+        seeds: Sequence[int],
+        *,
+        checkpoint: Checkpoint | None = None,
+        progress: Callable[[int, str], None] | None = None,
+    ) -> list[FitResult | DivergedError]:
+        """Trains a net from each seed on a training set of its own, all as one program."""
+        data, told = self.task(settings, configuration)
+        outcomes = fit_many(
+            [
+                OnOwnData(self.net(settings, configuration, seed), _split(configuration, seed))
+                for seed in seeds
+            ],
+            *data,
+            seeds=seeds,
+            together=True,
+            data_strength=configuration.more["data_weight"],
+            penalty_strength=settings.options["penalty_weight"],
+            progress=progress,
+            checkpoint=checkpoint,
+            **told,
+        )
+        return [_alone(outcome) for outcome in outcomes]
+
+    def evaluate_seed(
+        self, settings: Settings, configuration: Configuration, net: Net, seed: int
+    ) -> dict[str, Any]:
+        """Losses on both sets, the energy and the bounds of the certificate."""
+        split = _split(configuration, seed)
+        train_loss, _ = _measured(net, split.x, split.y, split.classes)
+        test_loss, error = _measured(net, split.test_x, split.test_y, split.classes)
+        probes = split.x[:20]
+        found = theory.certify(net, probes, steps=10, jacobians=2)
+        flow = found["Lipschitz constant of the flow"]
+        return {
+            "train_loss": train_loss,
+            "test_loss": test_loss,
+            "test_error": error,
+            "penalty": float(penalty(net)),
+            "norm_squared": found.norm_squared,
+            "lipschitz_energy": flow.energy,
+            "lipschitz_path": flow.path,
+            "lipschitz_measured": flow.measured,
+            "rademacher": theory.rademacher(net, split.x).rigorous,
+        }
+
+    def evaluate(
+        self, settings: Settings, configuration: Configuration, net: Net
+    ) -> dict[str, Any]:
+        """The same as if the net were that of seed 0."""
+        return self.evaluate_seed(settings, configuration, net, 0)
+
+
+class OnOwnData(eqx.Module):
+    """A net with a training set of its own: it takes numbers of samples, and returns its output for
+    each with the target, so that nets that learn from different data train as one program."""
+
+    net: Net
+    x: Array
+    y: Array
+
+    def __init__(self, net: Net, split: Split):
+        self.net = net
+        self.x = jnp.asarray(split.x, jnp.result_type(float))
+        self.y = jnp.asarray(split.y, jnp.result_type(float))
+
+    def __call__(self, number: Array) -> tuple[Array, Array]:
+        place = jnp.ravel(number).astype(int)
+        x, y = (jax.lax.stop_gradient(leaf)[place] for leaf in (self.x, self.y))
+        return self.net(x), y
+
+
+def _own_loss(predicted: tuple[Array, Array], number: Array) -> Array:
+    return jnp.mean((predicted[0] - predicted[1]) ** 2)
+
+
+def _own_cross_entropy(predicted: tuple[Array, Array], number: Array) -> Array:
+    return -jax.nn.log_softmax(predicted[0])[predicted[1].astype(int)]
+
+
+def _inside(optimizer: Any) -> Any:
+    """The data are arrays of the model, but they are not trained."""
+    return dataclasses.replace(optimizer, freeze={"x": None, "y": None})
+
+
+def _alone(outcome: FitResult | DivergedError) -> FitResult | DivergedError:
+    result = outcome.result if isinstance(outcome, DivergedError) else outcome
+    bare = result._replace(net=result.net.net)
+    return DivergedError(str(outcome), bare) if isinstance(outcome, DivergedError) else bare
+
+
+def _split(configuration: Configuration, seed: int) -> Split:
+    more = configuration.more
+    return noisy_task(more["task"], more["samples"], more["noise"], seed)
+
+
+@eqx.filter_jit
+def _outputs(net: Net, x: Array) -> Array:
+    return net(x)
+
+
+def _measured(net: Net, x: np.ndarray, y: np.ndarray, classes: int) -> tuple[float, float]:
+    found = np.asarray(_outputs(net, jnp.asarray(x, jnp.result_type(float))), np.float64)
+    return losses(found, y, classes)
