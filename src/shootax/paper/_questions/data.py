@@ -172,7 +172,7 @@ class ParticlesAgainstData(AbstractExperiment):
         nets = []
         for seed, outcome in zip(seeds, super().train(settings, free, seeds), strict=True):
             result = outcome.result if isinstance(outcome, DivergedError) else outcome
-            p = _costates(result.net, *data, settings.options["data_weight"])
+            p = _costates(result.net, data[0], data[1], settings.options["data_weight"])
             net = self.net(settings, configuration, seed)
             nets.append(eqx.tree_at(lambda n: n.control.ensemble.p, net, p))
         return fit_many(
