@@ -15,7 +15,8 @@ WITHOUT = """
 import builtins, os, pathlib, sys
 
 # Others choose by the system as well: they are imported on the one that is really there.
-import jax, matplotlib.pyplot, numpy, rich.console, rich.table, scipy, typer
+import jax, matplotlib.pyplot, numpy, pandas, rich.console, rich.table, scipy, typer
+import pyarrow.parquet, sklearn.base, sklearn.exceptions, sklearn.metrics, sklearn.model_selection
 import asyncio, ctypes, multiprocessing, platform, shutil, signal, subprocess, tempfile
 
 jax.numpy.ones(3).block_until_ready()

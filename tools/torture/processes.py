@@ -62,6 +62,8 @@ class Job:
 def _in_child(function: Callable[..., Any], arguments: Any, log: pathlib.Path) -> None:
     code = 1
     try:
+        # A shell that starts a job in the background lets it ignore Ctrl-C, and so would this one.
+        signal.signal(signal.SIGINT, signal.default_int_handler)
         handle = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
         os.dup2(handle, 1)
         os.dup2(handle, 2)
