@@ -17,7 +17,7 @@ CONV = (
 @pytest.mark.parametrize("field", CONV, ids=lambda field: type(field).__name__)
 def test_default_momenta_of_images_shrink_with_their_places(field):
     """θ* is a sum over all places."""
-    assert field.default_momentum == pytest.approx(0.1 / np.sqrt(12))
+    assert field.default_momentum(5) == pytest.approx(0.1 / np.sqrt(12))
 
 
 ONES = np.ones((2, 2))
