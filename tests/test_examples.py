@@ -71,3 +71,11 @@ def test_search_is_run_and_goes_on(tmp_path):
     runs = sx.sweeps.read_results(tmp_path / "out")
     assert [run["status"] for run in runs] == ["ok"] * 3
     assert len(list((tmp_path / "out" / "models").glob("*/net.safetensors"))) == 3
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("standard_promotion")
+def test_a_stream_trains_in_constant_memory():
+    """The peak of the whole process, which other tests may have raised before."""
+    early, late = load("stream").main(gigabytes=0.5)
+    assert late < early + 150
