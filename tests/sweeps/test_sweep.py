@@ -98,6 +98,12 @@ def whole(function, tmp_path_factory):
     return base, swept(function, base, seeds=[5, 7], jobs=2)
 
 
+def test_nothing_is_said_beside_the_progress(function, tmp_path, capfd):
+    """A worker starts without warnings of Python."""
+    swept(function, tmp_path)
+    assert "Warning" not in capfd.readouterr().err
+
+
 def test_table_of_results(whole):
     base, runs = whole
     assert [(run["x"], run["y"], run["seed"]) for run in runs] == [

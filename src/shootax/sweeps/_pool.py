@@ -15,7 +15,8 @@ from shootax.sweeps._plan import Group, Sweep
 from shootax.sweeps._protocol import Worker
 from shootax.sweeps._store import Store
 
-COMMAND = (sys.executable, "-m", "shootax.sweeps._serving")
+# Not by `-m`, which warns of a module that its own package has imported.
+COMMAND = (sys.executable, "-c", "from shootax.sweeps._serving import main; main()")
 
 
 class LocalEngine(AbstractEngine):

@@ -1,4 +1,4 @@
-"""One process of a sweep: `python -m shootax.sweeps._serving`.
+"""One process of a sweep.
 
 It calls the function for one group after the other and stores what comes of it.
 """
@@ -117,7 +117,3 @@ def main() -> None:
         sys.path[:] = task["path"]
         runs = perform(task, Store(task["folder"]), channel.say)
         channel.say({"gone": True} if runs is None else {"runs": runs})
-
-
-if __name__ == "__main__":
-    main()
