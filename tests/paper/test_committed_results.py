@@ -10,7 +10,8 @@ import pytest
 from shootax.paper import EXPERIMENTS, Results, compact, draw_figures, planned
 from shootax.sweeps import Store
 
-FOLDERS = sorted((pathlib.Path(__file__).parents[2] / "docs" / "results").iterdir())
+RESULTS = pathlib.Path(__file__).parents[2] / "docs" / "results"
+FOLDERS = sorted(path.parent for path in RESULTS.glob("*/sweep.json"))  # others are no reproductions
 
 
 @pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)

@@ -75,7 +75,7 @@ def compared(results: Results) -> Iterator[tuple[tuple[Any, ...], dict[str, dict
     logarithm of its ratio to `dynamic-particles`, at equal training loss. Seeds are paired."""
     formulations = results.settings.formulations
     keys = ("task", "samples", "noise")
-    for key in dict.fromkeys(tuple(run[k] for k in keys) for run in results.where()):
+    for key in sorted({tuple(run[k] for k in keys) for run in results.where()}):
         found = results.where(**dict(zip(keys, key, strict=True)))
         ratios: dict[str, dict[str, list[float]]] = {
             name: {entry: [] for entry in ENTRIES} for name in formulations

@@ -136,6 +136,8 @@ def formulations_figure(results: Results) -> Any:
                 )
         axis.axvline(1, color="0.4", lw=0.8)
         axis.set(xscale="log", xlabel="ratio", ylim=(len(rows) - 0.5, -0.5))
+        axis.minorticks_off()
+        axis.xaxis.set_major_formatter("{x:g}")
         axis.set_title(title, fontsize=9)
         axis.set_yticks([])
     labels = [f"{task}, n = {n}{', noise' if noise else ''}" for (task, n, noise), _ in rows]
