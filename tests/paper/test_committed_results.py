@@ -11,7 +11,8 @@ from shootax.paper import EXPERIMENTS, Results, compact, draw_figures, planned
 from shootax.sweeps import Store
 
 RESULTS = pathlib.Path(__file__).parents[2] / "docs" / "results"
-FOLDERS = sorted(path.parent for path in RESULTS.glob("*/sweep.json"))  # others are no reproductions
+# Folders without a sweep.json are no reproductions.
+FOLDERS = sorted(path.parent for path in RESULTS.glob("*/sweep.json"))
 
 
 @pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
