@@ -5,6 +5,7 @@ import itertools
 import json
 import pathlib
 
+import jax
 import numpy as np
 import pytest
 
@@ -59,6 +60,15 @@ def test_forecaster(tmp_path):
     model.save(tmp_path / "m")
     again = ShootingForecaster.load(tmp_path / "m")
     np.testing.assert_array_equal(again.predict(waves), model.predict(waves))
+
+
+def test_files_do_not_keep_the_devices(tmp_path):
+    mesh = jax.make_mesh((1,), ("data",))
+    model = ShootingRegressor(**SMALL, mesh=mesh).fit(X, Y)
+    model.save(tmp_path / "m")
+    again = ShootingRegressor.load(tmp_path / "m")
+    assert again.mesh is None
+    np.testing.assert_array_equal(again.predict(X), model.predict(X))
 
 
 def test_files_of_other_kinds_and_versions(tmp_path):

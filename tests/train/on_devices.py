@@ -104,6 +104,24 @@ def models():
     }
 
 
+def estimators():
+    """Predictions of a regressor, a classifier and a forecaster."""
+    from shootax.sklearn import ShootingClassifier, ShootingForecaster, ShootingRegressor
+
+    waves = np.sin(np.arange(12) + RNG.uniform(0, 6, (20, 1)))[:, :, None]
+    small = {"width": 3, "particles": 2, "depth": 2, "max_iter": 4, "batch_size": 10}
+    out = {}
+    for kind, x, y in (
+        (ShootingRegressor, X, Y[:, 0]),
+        (ShootingClassifier, X, (Y[:, 0] > 0).astype(int)),
+        (ShootingForecaster, waves, None),
+    ):
+        pair = [kind(**small, mesh=on).fit(x, y) for on in (None, mesh(8))]
+        losses = [np.array(one.loss_curve_) for one in pair]
+        out[kind.__name__] = float(np.max(np.abs(losses[0] / losses[1] - 1)))
+    return out
+
+
 def refused():
     """What cannot be shared says so."""
     words = {}

@@ -35,7 +35,9 @@ def test_a_step_has_one_sum_of_the_size_of_the_parameters():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("check", ["batches", "formulations", "particles", "models", "many"])
+@pytest.mark.parametrize(
+    "check", ["batches", "formulations", "particles", "models", "many", "estimators"]
+)
 def test_trainings_on_eight_devices_equal_those_on_one(check):
     found = on_devices(check)[check]
     assert max(found.values()) < 1e-5, found

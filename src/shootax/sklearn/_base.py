@@ -46,6 +46,7 @@ class AbstractShooting(BaseEstimator, Exportable):
         n_iter_no_change: int = 30,
         random_state: Any = 0,
         verbose: bool = False,
+        mesh: Any = None,
     ):
         """**Arguments:**
 
@@ -68,6 +69,8 @@ class AbstractShooting(BaseEstimator, Exportable):
         - `n_iter_no_change`: see `early_stopping`.
         - `random_state`: a seed. The same seed and data give the same model.
         - `verbose`: whether to show a progress bar, in a terminal.
+        - `mesh`: several devices that share every batch, as in [`shootax.fit`][]: a
+            `jax.sharding.Mesh`, or `"auto"` for all. Files do not keep it.
         """
         self.formulation = formulation
         self.width = width
@@ -85,6 +88,7 @@ class AbstractShooting(BaseEstimator, Exportable):
         self.n_iter_no_change = n_iter_no_change
         self.random_state = random_state
         self.verbose = verbose
+        self.mesh = mesh
 
     @property
     def penalty_(self) -> float:
@@ -181,6 +185,7 @@ class AbstractShooting(BaseEstimator, Exportable):
             patience=patience if self.early_stopping else None,
             seed=int(rng.integers(2**31)),
             verbose=bool(self.verbose),
+            mesh=self.mesh,
         )
         start = model.first(shape, samples.x, rng)
         fitted = training.train(start, samples, held_out, loss, options)

@@ -59,6 +59,8 @@ class ShootingForecaster(AbstractShooting):
         validation_fraction: float = 0.1,
         n_iter_no_change: int = 30,
         random_state: Any = 0,
+        verbose: bool = False,
+        mesh: Any = None,
     ):
         """**Arguments:**
 
@@ -85,6 +87,8 @@ class ShootingForecaster(AbstractShooting):
             validation_fraction=validation_fraction,
             n_iter_no_change=n_iter_no_change,
             random_state=random_state,
+            verbose=verbose,
+            mesh=mesh,
         )
 
     def fit(self, X: Any, y: Any = None, *, times: Any = None, mask: Any = None):

@@ -18,6 +18,7 @@ def save(path: str | os.PathLike, estimator: Any, record: dict[str, Any]) -> Non
     parameters = estimator.get_params()
     if not isinstance(parameters["random_state"], int | None):
         parameters["random_state"] = None  # a generator cannot be written, and is not needed again
+    parameters["mesh"] = None  # the devices of this machine
     about = {
         "kind": type(estimator).__name__,
         "format": FORMAT,

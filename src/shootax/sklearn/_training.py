@@ -36,6 +36,7 @@ class Options(NamedTuple):
     patience: int | None
     seed: int
     verbose: bool = False
+    mesh: Any = None
 
 
 def train(
@@ -62,6 +63,7 @@ def train(
         "times": samples.times,
         "seed": options.seed,
         "progress": None if options.verbose else False,
+        "mesh": options.mesh,
     }
     rate = options.learning_rate
     for attempt in range(ATTEMPTS):
