@@ -1,5 +1,8 @@
 """Double precision, no silent promotion, the shapes in signatures checked, and a quick compiler."""
 
+import gc
+import itertools
+
 import compiler
 
 compiler.quick()  # before the import of JAX
@@ -39,7 +42,16 @@ def standard_promotion():
 
 @pytest.fixture(autouse=True)
 def room_for_programs():
-    """So that hundreds of tests can compile in one process."""
+    """So that hundreds of tests can compile in one process.
+
+    To look at it, and to collect garbage among millions of objects, takes a while: not after every test.
+    """
     from shootax._cache import make_room  # after the hook above
 
-    make_room(share=0.8, quiet=True)
+    number = next(_TESTS)
+    if (number % 20 == 0 and make_room(share=0.5, quiet=True)) or number % 200 == 0:
+        gc.collect()
+
+
+_TESTS = itertools.count(1)
+gc.disable()

@@ -1,6 +1,5 @@
 """`shootax fit`, `predict` and `info`: a table in, a model, a table out; and what goes wrong."""
 
-import contextlib
 import json
 import subprocess
 import sys
@@ -238,13 +237,14 @@ def test_an_interrupted_write_leaves_the_old_file(here, monkeypatch):
     """The disk is full in the middle of the new file."""
     from shootax.cli import tables
 
-    def fail(self, path, **_):
-        Path(path).write_text("half of")
+    def fail(self, data):
+        with open(self, "wb") as file:
+            file.write(data[:1])
         raise OSError("No space left on device")
 
     (here / "out.csv").write_text("old")
-    monkeypatch.setattr(pd.DataFrame, "to_csv", fail)
-    with contextlib.suppress(OSError):
+    monkeypatch.setattr(Path, "write_bytes", fail)
+    with pytest.raises(OSError, match="No space left"):
         tables.write(pd.DataFrame({"a": [1]}), here / "out.csv")
     assert (here / "out.csv").read_text() == "old"
     assert not list(here.glob("*.part"))

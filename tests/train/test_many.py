@@ -90,5 +90,5 @@ def test_nets_of_different_kinds_are_refused():
 
 
 def test_the_shared_options_are_those_of_fit():
-    own = {"net", "x", "y", "seed", "checkpoint", "progress"}
+    own = {"net", "x", "y", "seed", "checkpoint", "progress", "steps_per_epoch"}
     assert set(FitOptions.__annotations__) == set(inspect.signature(sx.fit).parameters) - own
