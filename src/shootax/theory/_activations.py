@@ -34,7 +34,6 @@ class ActivationBounds:
             import jax
             import jax.numpy as jnp
             import shootax as sx
-    from shootax import _checks as checks
             from shootax import theory
 
             net = sx.Net(sx.Affine(dim=2, activation=jnp.arctan), particles=3, key=jax.random.key(0))
