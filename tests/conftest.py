@@ -2,6 +2,7 @@
 
 import gc
 import itertools
+import pathlib
 
 import compiler
 
@@ -31,6 +32,18 @@ install_import_hook(
     ],
     "beartype.beartype",
 )
+
+
+LONG = pathlib.Path(__file__).parent / "long_cases.txt"
+
+
+@pytest.hookimpl(tryfirst=True)  # before those marked as slow are left out
+def pytest_collection_modifyitems(items):
+    """The cases in `long_cases.txt` are slow ones, while others of the same test stay quick."""
+    listed = set(LONG.read_text(encoding="utf-8").splitlines())
+    for item in items:
+        if item.nodeid in listed:
+            item.add_marker(pytest.mark.slow)
 
 
 @pytest.fixture

@@ -217,3 +217,10 @@ def test_files_of_tests_have_names_of_their_own():
     """pytest imports them by their names alone."""
     names = sorted(path.name for path in (ROOT / "tests").rglob("test_*.py"))
     assert [a for a, b in itertools.pairwise(names) if a == b] == []
+
+
+def test_the_cases_of_the_long_run_exist():
+    for line in (ROOT / "tests" / "long_cases.txt").read_text(encoding="utf-8").splitlines():
+        if not line.startswith("#"):
+            path, name = line.split("[")[0].split("::")
+            assert f"def {name}(" in (ROOT / path).read_text(encoding="utf-8"), line

@@ -19,27 +19,27 @@ Interval = Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]
 class ActivationBounds:
     """The constants of an elementwise function σ that the bounds need.
 
-        **Arguments:**
+    **Arguments:**
 
-        - `lipschitz`: its Lipschitz constant on the whole line.
-        - `offset`, `growth`: numbers with $|σ(s)| ≤ \\mathrm{offset} + \\mathrm{growth}·|s|$. Without
-            `growth` it is the Lipschitz constant, and `offset` is then $|σ(0)|$.
-        - `sup`: $\\sup |σ|$, infinite if σ is unbounded.
-        - `on_interval`: optional, sharper: maps arrays `low`, `high` to $\\sup |σ|$ and to the Lipschitz
-            constant on each interval.
+    - `lipschitz`: its Lipschitz constant on the whole line.
+    - `offset`, `growth`: numbers with $|σ(s)| ≤ \\mathrm{offset} + \\mathrm{growth}·|s|$. Without
+        `growth` it is the Lipschitz constant, and `offset` is then $|σ(0)|$.
+    - `sup`: $\\sup |σ|$, infinite if σ is unbounded.
+    - `on_interval`: optional, sharper: maps arrays `low`, `high` to $\\sup |σ|$ and to the Lipschitz
+        constant on each interval.
 
-        !!! example
+    !!! example
 
-            ```python
-            import jax
-            import jax.numpy as jnp
-            import shootax as sx
-            from shootax import theory
+        ```python
+        import jax
+        import jax.numpy as jnp
+        import shootax as sx
+        from shootax import theory
 
-            net = sx.Net(sx.Affine(dim=2, activation=jnp.arctan), particles=3, key=jax.random.key(0))
-            arctan = theory.ActivationBounds(lipschitz=1.0, offset=0.0, sup=jnp.pi / 2)
-            print(theory.certify(net, jnp.ones((5, 2)), activations=arctan).holds)  # True
-            ```
+        net = sx.Net(sx.Affine(dim=2, activation=jnp.arctan), particles=3, key=jax.random.key(0))
+        arctan = theory.ActivationBounds(lipschitz=1.0, offset=0.0, sup=jnp.pi / 2)
+        print(theory.certify(net, jnp.ones((5, 2)), activations=arctan).holds)  # True
+        ```
     """
 
     lipschitz: float
