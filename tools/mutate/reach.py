@@ -61,7 +61,7 @@ class Recorder:
 
 
 def _record(file: str, marks: str) -> dict:
-    import coverage
+    import coverage  # pyright: ignore[reportMissingImports]
     import pytest
 
     sys.path.insert(0, str(SOURCE))

@@ -302,7 +302,7 @@ def _programs(folder: pathlib.Path) -> list[Kind]:
 
 def _torch(folder: pathlib.Path) -> list[Kind]:
     try:
-        import torch  # noqa: F401
+        import torch  # noqa: F401  # pyright: ignore[reportMissingImports]
     except ImportError:
         return []
     path = folder / "module.py"
