@@ -36,3 +36,16 @@ def test_every_word_is_there(width, options):
 def test_wide_tables_stay_tables_and_narrow_ones_are_lists():
     assert "formulation: static" not in shown(80)
     assert "formulation: static\nparameters: 1\nabout: another\n" in shown(20)
+
+
+def test_the_table_of_the_demo_fits_the_usual_terminal():
+    from shootax.cli.demo import _table
+
+    numbers = {"parameters": 1557, "test_mse": 0.00123, "penalty": 0.451, "seconds": 12.0}
+    measured = {"complexity_log2_frobenius": -0.85, "hamiltonian_drift": 9.9e-6}
+    text = io.StringIO()
+    row = {"formulation": "dynamic-particles", **numbers, **measured}
+    show_table(_table([row]), Console(file=text, width=80))
+    lines = text.getvalue().splitlines()
+    assert max(map(len, lines)) <= 80
+    assert any("dynamic-particles" in line and "9.9e-06" in line for line in lines)

@@ -27,10 +27,8 @@ def _table(findings: Sequence[Finding]) -> Table:
         table.add_column(
             heading, justify="left" if heading[:3] in ("the", "rec", "ver") else "right"
         )
-    last = None
     for finding in sorted(findings, key=lambda each: each.claim.text):
-        text = finding.claim.text if finding.claim.text != last else ""
-        last = finding.claim.text
+        text = finding.claim.text
         style = STYLES[finding.verdict]
         verdict = f"[{style}]{finding.verdict}[/]" if style else finding.verdict
         numbers = (f"{finding.low:.3g} to {finding.high:.3g}", f"{finding.p:.2g}")

@@ -25,12 +25,12 @@ def say(text: object, console: Console | None = None) -> None:
 def show_table(table: Table, console: Console | None = None) -> None:
     """Prints a table. Where the terminal is too narrow for it, its entries are listed instead."""
     console = console or Console()
-    # Beside each entry there is a space on either side and a line.
-    room = console.width - 3 * len(table.columns) - 1 - sum(map(_least, table.columns))
+    # Each entry has a space on either side; there are lines between them, and at the edges if shown.
+    between = 3 * len(table.columns) - 1 + 2 * table.show_edge
+    room = console.width - between - sum(map(_least, table.columns))
     if room >= 0:
-        for (
-            column
-        ) in table.columns:  # Rich would cut words in some columns and leave room in others
+        # Rich would cut words in some columns and leave room in others.
+        for column in table.columns:
             wanted, least = _widest(column), _least(column)
             column.width = least + min(room, wanted - least)
             column.overflow = "fold"
