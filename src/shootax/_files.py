@@ -142,11 +142,16 @@ def _prefix(path: pathlib.Path) -> str:
     return path.name[:60] + "."  # a long name still leaves room for the ending
 
 
+def is_temporary(found: str | os.PathLike, path: str | os.PathLike) -> bool:
+    """Whether a file was begun by a write of `path` that did not come to its end."""
+    pattern = re.escape(_prefix(pathlib.Path(path))) + r"[a-z0-9_]{8}\.part"
+    return re.fullmatch(pattern, pathlib.Path(found).name) is not None
+
+
 def _remove_stale(path: pathlib.Path) -> None:
-    pattern = re.compile(re.escape(_prefix(path)) + r"[a-z0-9_]{8}\.part")
     with contextlib.suppress(OSError), os.scandir(path.parent) as entries:
         for entry in entries:
-            if pattern.fullmatch(entry.name):
+            if is_temporary(entry, path):
                 with contextlib.suppress(OSError):
                     if time.time() - entry.stat().st_mtime > STALE:
                         os.unlink(entry)

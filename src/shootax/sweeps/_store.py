@@ -13,7 +13,7 @@ from typing import Any
 import shootax
 from shootax import FileFormatError
 from shootax import _checks as checks
-from shootax._files import checksum, write_json
+from shootax._files import checksum, is_temporary, write_json
 from shootax.sweeps._lock import locked
 from shootax.sweeps._plan import Group
 
@@ -47,7 +47,7 @@ class Store:
                 )
         elif self.folder.exists() and not self.folder.is_dir():
             raise ValueError(f"{self.folder} is a file. Choose a folder with --out.")
-        elif self.folder.exists() and any(self.folder.iterdir()):
+        elif self.folder.exists() and not all(map(self._left_by_a_start, self.folder.iterdir())):
             raise ValueError(
                 f"{self.folder} is not empty and holds no sweep. Nothing was changed. Choose a new "
                 "folder with --out."
@@ -63,6 +63,13 @@ class Store:
                 f"{self.folder} cannot be written to ({error.strerror}). Choose another folder with "
                 "--out."
             ) from error
+
+    def _left_by_a_start(self, path: pathlib.Path) -> bool:
+        """Whether a sweep that was killed before it wrote `sweep.json` leaves this behind."""
+        if path.is_dir():
+            own = path in (self.runs, self.models, self.checkpoints)
+            return own and not path.is_symlink() and not any(path.iterdir())
+        return is_temporary(path, self.folder / "sweep.json")
 
     def exists(self) -> bool:
         """Whether the folder is still there, with all that a sweep writes to."""
