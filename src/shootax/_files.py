@@ -34,7 +34,7 @@ def replaced(path: str | os.PathLike) -> Iterator[str]:
     can be made to appear together by entering one of these for each in an `ExitStack`.
     """
     path = pathlib.Path(os.path.realpath(path))
-    _remove_stale(path)
+    remove_temporaries(path)
     with _room_for(path):
         temporary = _temporary(path)
         try:
@@ -148,12 +148,13 @@ def is_temporary(found: str | os.PathLike, path: str | os.PathLike) -> bool:
     return re.fullmatch(pattern, pathlib.Path(found).name) is not None
 
 
-def _remove_stale(path: pathlib.Path) -> None:
+def remove_temporaries(path: pathlib.Path, older: float = STALE) -> None:
+    """Removes what writes of `path` that were killed have left, if it is so many seconds old."""
     with contextlib.suppress(OSError), os.scandir(path.parent) as entries:
         for entry in entries:
             if is_temporary(entry, path):
                 with contextlib.suppress(OSError):
-                    if time.time() - entry.stat().st_mtime > STALE:
+                    if time.time() - entry.stat().st_mtime >= older:
                         os.unlink(entry)
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from shootax.sweeps import Store
+from shootax.sweeps import Group, Store
 
 
 @pytest.mark.parametrize("left", [[], ["runs"], ["runs", "models", "checkpoints"]])
@@ -28,3 +28,16 @@ def test_a_folder_with_anything_else_is_left_alone(tmp_path, other):
     with pytest.raises(ValueError, match="is not empty and holds no sweep"):
         Store(tmp_path).open({"a": 1})
     assert not (tmp_path / "sweep.json").exists()
+
+
+def test_what_a_killed_writer_left_of_a_checkpoint_goes_with_it(tmp_path):
+    store = Store(tmp_path / "out")
+    store.open({})
+    group = Group("x-1-s0", "x = 1", {"x": 1}, (0,))
+    mine, other = (
+        store.checkpoints / f"{name}.safetensors.a1b2c3d4.part" for name in ("x-1-s0", "y")
+    )
+    for path in (store.checkpoint(group), mine, other):
+        path.write_text("half")
+    store.write_group(group, [{"seed": 0, "status": "ok"}])
+    assert list(store.checkpoints.iterdir()) == [other]

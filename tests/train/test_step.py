@@ -85,9 +85,9 @@ def test_a_schedule_needs_a_known_length():
 def test_small_programs_have_options_that_the_compiler_accepts():
     assert compiler_options(SMALL + 1, 10 * LONG) is None
     short, long = compiler_options(SMALL, 1), compiler_options(SMALL, LONG)
-    assert short != long
+    assert short != long or short is None  # older versions of JAX know none of them
     for options in (short, long):
-        assert jax.jit(lambda x: x + 1, compiler_options=dict(options))(jnp.ones(())) == 2
+        assert jax.jit(lambda x: x + 1, compiler_options=dict(options or ()))(jnp.ones(())) == 2
 
 
 def test_programs_for_other_devices_have_no_options_for_the_cpu(monkeypatch):

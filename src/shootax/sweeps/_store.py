@@ -13,7 +13,7 @@ from typing import Any
 import shootax
 from shootax import FileFormatError
 from shootax import _checks as checks
-from shootax._files import checksum, is_temporary, write_json
+from shootax._files import checksum, is_temporary, remove_temporaries, write_json
 from shootax.sweeps._lock import locked
 from shootax.sweeps._plan import Group
 
@@ -130,6 +130,7 @@ class Store:
             shutil.rmtree(checkpoint)
         else:
             checkpoint.unlink(missing_ok=True)
+        remove_temporaries(checkpoint, older=0.0)  # its only writer is done
 
     def checkpoint(self, group: Group) -> pathlib.Path:
         """The place of a group's checkpoint."""
