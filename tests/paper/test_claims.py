@@ -8,6 +8,7 @@ import pathlib
 import numpy as np
 import pytest
 
+import shootax as sx
 from shootax.paper import (
     CLAIMS,
     EXPERIMENTS,
@@ -152,3 +153,11 @@ def test_published_results_side_by_side(tmp_path):
     assert header == "| the paper says | `paper` | `averaged` | `best` |"
     complexity = [e for e in findings if e.recipe == "averaged" and "complexity" in e.claim.text]
     assert {each.verdict for each in complexity} == {"holds"}  # as the page has it
+
+
+@pytest.mark.parametrize("value", [0.0, -1.0, "0.1", [0.1]])
+def test_numbers_that_no_run_has_are_refused(value):
+    broken = results()
+    broken.runs[0]["test_mse"] = value
+    with pytest.raises(sx.FileFormatError, match="The results are damaged: test_mse"):
+        check_claims([broken])

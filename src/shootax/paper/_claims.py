@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from shootax import FileFormatError
 from shootax.paper._results import Results, Run
 from shootax.paper._statistics import discordant_p, holm, paired_p, pseudomedian
 
@@ -218,6 +219,11 @@ def _compare(claim: Claim, results: Results) -> Finding | None:
     by_seed: dict[int, list[float]] = {}
     for place in shared:
         a, b = low[place], high[place]
+        if claim.scale == "ratio" and min(a, b) <= 0:
+            raise FileFormatError(
+                f"The results are damaged: {claim.entry} is {min(a, b)} for a run, and a ratio needs "
+                "positive numbers."
+            )
         difference = np.log(a) - np.log(b) if claim.scale == "ratio" else a - b
         by_seed.setdefault(place[1], []).append(float(difference))
     if len(by_seed) < 2:
@@ -265,7 +271,12 @@ def _by_place(
 
 
 def _finite(run: Run, entry: str) -> bool:
-    return run["status"] == "ok" and run.get(entry) is not None and bool(np.isfinite(run[entry]))
+    value = run.get(entry)
+    if value is not None and not isinstance(value, bool | int | float):
+        raise FileFormatError(
+            f"The results are damaged: {entry} of a run is {value!r}, not a number."
+        )
+    return run["status"] == "ok" and value is not None and bool(np.isfinite(value))
 
 
 def claims_table(findings: Sequence[Finding]) -> str:

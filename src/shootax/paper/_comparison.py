@@ -6,6 +6,7 @@ import pathlib
 from collections.abc import Sequence
 from typing import Any
 
+from shootax._files import write_text
 from shootax.paper import _circles_figures
 from shootax.paper._boxes import COMPLEXITY, recipes_figure
 from shootax.paper._claims import Finding, check_claims, claims_table, completed
@@ -49,7 +50,7 @@ def compare_recipes(
         ("claims.md", claims_table(findings)),
         ("claims.json", json.dumps([_plain(each) for each in findings], indent=1) + "\n"),
     ):
-        (out / name).write_text(text, encoding="utf-8")
+        write_text(out / name, text)
         paths.append(out / name)
     return findings, paths
 
