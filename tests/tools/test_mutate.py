@@ -8,9 +8,12 @@ import pytest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parents[2]))
 
+from tools.mutate import trial
 from tools.mutate.edits import edits
+from tools.mutate.guess import guess
 from tools.mutate.outline import outline, owner
-from tools.mutate.sample import named, package, sample
+from tools.mutate.sample import SOURCE as FILES
+from tools.mutate.sample import every_edit, named, package, sample
 
 SOURCE = b'''"""A docstring with 3 numbers."""
 import os
@@ -91,6 +94,40 @@ def test_the_sample_is_seeded_and_has_all_packages():
         p.name for p in pathlib.Path("src/shootax").iterdir() if (p / "__init__.py").exists()
     }
     assert {package(edit.file) for edit in drawn} == folders | {"shootax"}
+
+
+def test_a_change_is_in_force_and_alone(tmp_path, monkeypatch):
+    """No compiled file of the module that is changed is left; all other files are those of the source."""
+    monkeypatch.setattr(trial, "FOLDER", tmp_path)
+    edit = next(edit for edit in every_edit() if edit.file == "shootax/_kernels/radial.py")
+    with trial.overlay(edit, "one") as place:
+        for path in FILES.rglob("*.py"):
+            copy = pathlib.Path(place) / path.relative_to(FILES)
+            changed = (
+                edit.apply(path.read_bytes()) if path == FILES / edit.file else path.read_bytes()
+            )
+            assert copy.read_bytes() == changed
+        assert not list(pathlib.Path(place).glob("shootax/_kernels/__pycache__/radial.*"))
+    assert not pathlib.Path(place).exists()
+
+
+def test_outcomes():
+    """A limit of time counts as not noticed, a crash as noticed, a broken module not at all."""
+    found = {"failed": "", "broken": "", "ran": 3, "invalid": False}
+    assert trial.judged(None, 60.0, True).capped
+    assert not trial.judged(None, 60.0, True).noticed
+    assert trial.judged(None, 1.0, False).noticed == "crash"
+    assert trial.judged({**found, "failed": "t"}, 1.0, False).noticed == "test"
+    assert trial.judged({**found, "broken": "t"}, 1.0, False).noticed == "collection"
+    assert trial.judged(found, 1.0, False).noticed == ""
+    broken = trial.judged({**found, "broken": "t", "invalid": True}, 1.0, False)
+    assert (broken.invalid, broken.noticed) == (True, "")
+
+
+def test_files_of_tests_by_their_words():
+    files = ("tests/test_cache.py", "tests/train/test_streams.py", "tests/export/test_reader.py")
+    edit = next(edit for edit in every_edit() if edit.file == "shootax/_train/streams.py")
+    assert guess(edit, files)[0] == "tests/train/test_streams.py"
 
 
 @pytest.mark.slow

@@ -8,6 +8,7 @@ Everything is kept under `build/mutate/`, so a run can be stopped and started ag
 - `edits.py` finds the changes that can be made to a file.
 - `sample.py` draws from them.
 - `reach.py` records which test executes which line, and how long it takes.
+- `guess.py` chooses files of tests by their words, where nothing is recorded.
 - `nursery.py` forks processes that have imported everything but the library.
 - `trial.py` makes one change and runs tests against it.
 - `named.toml` lists changes that no test noticed once.

@@ -3,15 +3,16 @@
 import argparse
 import dataclasses
 import json
-import os
+import pathlib
 
 from . import nursery, table
-from .reach import Reach, record
+from .edits import Edit
+from .guess import guess
+from .reach import RED, Reach, record
 from .sample import named, package, sample
-from .trial import trial
+from .trial import QUICK, Outcome, long_trial, red, trial
 
-QUICK = "not slow and not browser"
-LONG = "not browser"
+RESULTS = nursery.FOLDER / "results"
 
 
 def _arguments() -> argparse.Namespace:
@@ -19,8 +20,11 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--count", type=int, default=320, help="number of changes")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--budget", type=float, default=20, help="seconds of tests for one change")
+    parser.add_argument("--cap", type=float, default=60, help="processor time for one change")
     parser.add_argument("--again", action="store_true", help="runs the survivors again")
-    parser.add_argument("--only", default="", help="packages, as in sklearn,_train")
+    parser.add_argument("--long", action="store_true", help="runs survivors against slow tests")
+    parser.add_argument("--confirm", action="store_true", help="runs tests without any change")
+    parser.add_argument("--only", default="", help="packages or changes, as in sklearn,_train")
     parser.add_argument("--part", default="1/1", help="2/3: the second of three processes")
     parser.add_argument("--named", action="store_true", help="makes the changes of named.toml")
     parser.add_argument("--known", action="store_true", help="records nothing new of tests")
@@ -32,39 +36,72 @@ def _arguments() -> argparse.Namespace:
 def main() -> None:
     options = _arguments()
     drawn = named() if options.named else sample(options.count, options.seed)
-    results = nursery.FOLDER / "results"
-    results.mkdir(parents=True, exist_ok=True)
+    for folder in (RESULTS, RESULTS / "long"):
+        folder.mkdir(parents=True, exist_ok=True)
     if not options.table:
         nursery.prepare()
         if not options.known:
             record(QUICK, backwards=options.part == "2/2")
         if not options.reach:
             _run(drawn, options)
-    table.show(drawn, results)
+        if options.confirm:
+            _confirm(drawn)
+    table.show(drawn, RESULTS)
 
 
-def _run(drawn: list, options: argparse.Namespace) -> None:
+def _run(drawn: list[Edit], options: argparse.Namespace) -> None:
+    """The changes that are not known yet, against quick or slow tests."""
     reach = Reach()
     part, parts = map(int, options.part.split("/"))
     only = [name for name in options.only.split(",") if name]
     for i, edit in enumerate(drawn):
-        place = nursery.FOLDER / "results" / f"{edit.name}.json"
-        known = json.loads(place.read_text("utf-8")) if place.exists() else None
-        if i % parts != part - 1 or (only and package(edit.file) not in only):
+        if i % parts != part - 1 or edit.name in table.equivalent():
             continue
-        if known and (known["noticed"] or not options.again):
+        if only and package(edit.file) not in only and edit.name not in only:
             continue
-        if edit.name in table.equivalent():
+        quick = table.known(RESULTS / f"{edit.name}.json")
+        place = RESULTS / ("long" if options.long else "") / f"{edit.name}.json"
+        known = table.known(place)
+        if options.long and (quick is None or quick.noticed or quick.invalid):
             continue
-        tests = reach.choose(edit, options.budget)
-        outcome = trial(edit, tests, QUICK, f"{edit.name}-{os.getpid()}")
-        place.write_text(json.dumps(dataclasses.asdict(outcome)), "utf-8")
-        noticed = f"{outcome.noticed}: {outcome.test}" if outcome.noticed else "SURVIVES"
-        print(
-            f"[{i + 1}/{len(drawn)}] {edit.file}:{edit.line} {edit.kind}: {noticed} "
-            f"({outcome.tests} of {len(tests)} tests, {outcome.seconds:.0f} s)",
-            flush=True,
-        )
+        if known and (known.noticed or known.invalid or not options.again):
+            continue
+        if options.long:
+            files = [*reach.files(edit), *guess(edit, reach.unrecorded())]
+            outcome = long_trial(edit, files, options.cap)
+        else:
+            files = guess(edit, reach.unrecorded())
+            outcome = trial(edit, reach.choose(edit, options.budget), files, options.cap)
+        _keep(place, outcome)
+        print(f"[{i + 1}/{len(drawn)}] {edit.file}:{edit.line} {edit.kind} {edit.name}: ", end="")
+        print(f"{_said(outcome)} ({outcome.tests} tests, {outcome.seconds:.0f} s)", flush=True)
+
+
+def _keep(place: pathlib.Path, outcome: Outcome) -> None:
+    place.write_text(json.dumps(dataclasses.asdict(outcome)), "utf-8")
+
+
+def _said(outcome: Outcome) -> str:
+    if outcome.invalid:
+        return f"not a program: {outcome.test}"
+    if outcome.noticed:
+        return f"{outcome.noticed}: {outcome.test}"
+    return "SURVIVES, out of time" if outcome.capped else "SURVIVES"
+
+
+def _confirm(drawn: list[Edit]) -> None:
+    """Runs every test that noticed something without any change: red ones count no more."""
+    places = [place for edit in drawn for place in RESULTS.glob(f"**/{edit.name}.json")]
+    outcomes = {place: table.known(place) for place in places}
+    noticing = {o.test for o in outcomes.values() if o and o.noticed == "test"}
+    failing = set(red(sorted(noticing)))
+    before = set(json.loads(RED.read_text("utf-8"))) if RED.exists() else set()
+    RED.write_text(json.dumps(sorted(before | failing)), "utf-8")
+    for place, outcome in outcomes.items():
+        if outcome and outcome.test in failing:
+            place.unlink()
+    print(f"{len(noticing)} tests noticed something, {len(failing)} of them fail without a change")
+    print(*sorted(failing), sep="\n")
 
 
 if __name__ == "__main__":

@@ -8,10 +8,10 @@ import hashlib
 COSMETIC = frozenset(
     """
     alpha bbox_to_anchor borderaxespad capsize cmap color colors constrained_layout dpi edgecolor
-    encoding ensure_ascii facecolor figsize fontsize ha handles help hidden indent label labelpad
-    layout legend linestyle linewidth loc lw marker markersize markerscale metavar ms ncols newline
-    no_args_is_help pad rich_help_panel rotation s separators sort_keys squeeze stacklevel strict
-    style title va width zorder
+    encoding ensure_ascii facecolor figsize fontsize ha handles help hidden indent justify label
+    labelpad layout legend linestyle linewidth loc lw marker markerscale markersize metavar ms
+    ncols newline no_args_is_help no_wrap overflow pad rich_help_panel rotation s separators
+    sort_keys squeeze stacklevel strict style title va width zorder
     """.split()  # noqa: SIM905
 )
 COMPARISONS = {

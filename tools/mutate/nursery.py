@@ -23,6 +23,7 @@ IMPORTS = """
     sklearn.model_selection sklearn.utils.estimator_checks matplotlib.pyplot onnx onnxruntime
     typer.testing rich.progress plotly pytest _pytest.doctest
 """.split()  # noqa: SIM905
+LIMITS = (signal.SIGXCPU, signal.SIGKILL)
 
 
 def prepare() -> None:
@@ -43,10 +44,10 @@ def prepare() -> None:
         raise RuntimeError(f"{name} is imported already, so it cannot be changed.")
 
 
-def child(work: Callable[[], Any], name: str, cpu: float, wall: float) -> tuple[Any, float]:
-    """What `work` returns in a process of its own, and its processor time.
+def child(work: Callable[[], Any], name: str, cpu: float, wall: float) -> tuple[Any, float, bool]:
+    """What `work` returns in a process of its own, its processor time, and whether a limit ended it.
 
-    `None` where it was stopped: by a limit, or by a crash.
+    What it returns is `None` where it did not come to its end: by a limit, or by a crash.
     """
     out = FOLDER / "out" / f"{name}.json"
     log = out.with_suffix(".log")
@@ -71,20 +72,22 @@ def child(work: Callable[[], Any], name: str, cpu: float, wall: float) -> tuple[
             os._exit(0)
     until = time.monotonic() + wall
     while True:
-        done, _, used = os.wait4(process, os.WNOHANG)
+        done, status, used = os.wait4(process, os.WNOHANG)
         if done:
+            stopped = os.WIFSIGNALED(status) and os.WTERMSIG(status) in LIMITS
             break
         if time.monotonic() > until:
             os.killpg(process, signal.SIGKILL)
             _, _, used = os.wait4(process, 0)
+            stopped = True
             break
         time.sleep(0.05)
     with contextlib.suppress(ProcessLookupError):  # what it started itself
         os.killpg(process, signal.SIGKILL)
     seconds = used.ru_utime + used.ru_stime
     if not out.exists():
-        return None, seconds
+        return None, seconds, stopped
     found = json.loads(out.read_text("utf-8"))
     out.unlink()
     log.unlink(missing_ok=True)
-    return found, seconds
+    return found, seconds, stopped

@@ -6,6 +6,7 @@ place in it, so that a record stays valid when other code changes.
 
 import collections
 import dataclasses
+import functools
 import hashlib
 import json
 import os
@@ -21,9 +22,10 @@ from .outline import outline, owner
 from .sample import SOURCE, package
 
 FORMAT = 1
+RED = FOLDER / "red.json"  # tests that noticed a change, and fail without one as well
 # Tests of benchmarks, of pages and of how the repository looks.
 OTHERS = re.compile(
-    r"tests/(bench|docs|platform)/|tests/test_(architecture|documentation|examples|reference)\.py"
+    r"tests/(bench|docs|platform|tools)/|tests/report/test_browser\.py|tests/test_(architecture|documentation|examples|reference)\.py"
 )
 
 
@@ -97,19 +99,26 @@ def _digest(file: str, marks: str) -> str:
 
 def record(marks: str, backwards: bool = False, limit: float = 900.0) -> None:
     """Records the files of tests that are new or have changed; two processes meet in the middle."""
-    files = sorted(path.relative_to(ROOT).as_posix() for path in ROOT.glob("tests/**/test_*.py"))
-    left = [file for file in files if not OTHERS.match(file) and not _known(file, marks)]
+    left = [file for file in test_files() if not _known(file, marks)]
     for i, file in enumerate(reversed(left) if backwards else left):
         if _known(file, marks):  # by another process
             continue
         print(f"[{i + 1}/{len(left)}] which lines {file} executes", end=" ", flush=True)
         name = "reach-" + file.replace("/", "-")
-        found, seconds = child(lambda file=file: _record(file, marks), name, limit, 4 * limit)
+        found, seconds, _ = child(lambda file=file: _record(file, marks), name, limit, 4 * limit)
         found = found or {"functions": [], "tests": {}}
         place = _place(file)
         place.parent.mkdir(parents=True, exist_ok=True)
-        place.write_text(json.dumps({"digest": _digest(file, marks), **found}), "utf-8")
+        place.write_text(
+            json.dumps({"file": file, "digest": _digest(file, marks), **found}), "utf-8"
+        )
         print(f"{len(found['tests'])} tests, {seconds:.0f} s", flush=True)
+
+
+@functools.cache
+def test_files() -> list[str]:
+    files = sorted(path.relative_to(ROOT).as_posix() for path in ROOT.glob("tests/**/test_*.py"))
+    return [file for file in files if not OTHERS.match(file)]
 
 
 def _place(file: str) -> pathlib.Path:
@@ -127,8 +136,11 @@ class Reach:
     def __init__(self):
         self.tests: dict[str, list[Test]] = {}
         self.functions = collections.defaultdict(list)
+        self.recorded: set[str] = set()
+        self.red = set(json.loads(RED.read_text("utf-8"))) if RED.exists() else set()
         for place in sorted((FOLDER / "reach").glob("*.json")):
             found = json.loads(place.read_text("utf-8"))
+            self.recorded.add(found["file"])
             for name, (seconds, lines) in found["tests"].items():
                 test = Test(name, seconds)
                 if not (ROOT / test.file).exists():
@@ -146,29 +158,45 @@ class Reach:
         path, line = f"{edit.file}::{name}", 1 << (edit.line - first)
         exact = [t for t, bits in self.functions.get(f"{path}@{digest}", ()) if bits & line]
         groups = [exact if edit.function == name else [], self._reaching(path + "@")]
-        groups.append([t for file in {t.file for t in groups[1]} for t in self.tests[file]])
+        whole = not self.unrecorded()  # else there are files that may be nearer
+        if whole:
+            groups.append([t for file in {t.file for t in groups[1]} for t in self.tests[file]])
         if not groups[1] or edit.function != name:  # what runs at import: whatever uses it
             groups = [self._reaching(path + "."), self._reaching(f"{edit.file}::")]
         own = package(edit.file).strip("_")
-        groups.append([t for file, tests in self.tests.items() if own in file for t in tests])
-        words = {
-            own,
-            *re.findall(
-                r"[a-z]{3,}", f"{pathlib.PurePath(edit.file).stem} {name} {edit.old}".lower()
-            ),
-        }
+        if whole:
+            groups.append([t for file, tests in self.tests.items() if own in file for t in tests])
+        words = words_of(edit)
         chosen: dict[Test, None] = {}
         for group in groups:
             chosen.update(dict.fromkeys(_by_turns(group, words)))
         spent, out = 0.0, []
         for test in chosen:
-            if spent + test.seconds <= budget or not out:
+            if test.name not in self.red and (spent + test.seconds <= budget or not out):
                 spent += test.seconds
                 out.append(test)
         return out
 
+    def unrecorded(self) -> tuple[str, ...]:
+        """The files of tests of which nothing is recorded."""
+        return tuple(f for f in test_files() if f not in self.recorded)
+
+    def files(self, edit: Edit) -> list[str]:
+        """The files of tests that execute the function of a change, or bear the name of its package."""
+        _, name, _ = owner(outline((SOURCE / edit.file).read_bytes()), edit.line)
+        own = package(edit.file).strip("_")
+        found = {t.file for t in self._reaching(f"{edit.file}::{name}")}
+        return sorted(found | {file for file in self.tests if own in file})
+
     def _reaching(self, start: str) -> list[Test]:
         return [t for f in self.functions if f.startswith(start) for t, _ in self.functions[f]]
+
+
+def words_of(edit: Edit) -> set[str]:
+    """The words of a change, which the names of the nearest tests have, too."""
+    stem, own = pathlib.PurePath(edit.file).stem, package(edit.file).strip("_")
+    function = edit.function.rpartition(".")[2]
+    return {own, *re.findall(r"[a-z]{3,}", f"{stem} {function} {edit.old}".lower())}
 
 
 def _by_turns(tests: list[Test], words: set[str]) -> list[Test]:

@@ -13,7 +13,7 @@ from .outline import outline, owner
 SOURCE = pathlib.Path(__file__).parents[2] / "src"
 LEAST = 8  # of every package
 # How a figure looks is for people to judge: there, only changes of what is done count.
-FIGURES = re.compile(r"shootax/(plots/|paper/_(\w*figures|boxes|sequences)\.py)")
+FIGURES = re.compile(r"shootax/(plots/|paper/(_questions/)?_?(\w*figures|boxes|sequences)\.py)")
 LOOKS = frozenset({"constant", "factor", "sign", "index", "option", "statement"})
 
 

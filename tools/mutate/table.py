@@ -8,6 +8,7 @@ import tomllib
 
 from .edits import Edit
 from .sample import package
+from .trial import Outcome
 
 LIST = pathlib.Path(__file__).with_name("equivalent.toml")
 
@@ -19,31 +20,51 @@ def equivalent() -> dict[str, str]:
     return {entry["name"]: entry["reason"] for entry in listed}
 
 
+def known(place: pathlib.Path) -> Outcome | None:
+    """What is known of a change."""
+    return Outcome(**json.loads(place.read_text("utf-8"))) if place.exists() else None
+
+
+def _judged(edit: Edit, results: pathlib.Path) -> str:
+    quick = known(results / f"{edit.name}.json")
+    long = known(results / "long" / f"{edit.name}.json")
+    if edit.name in equivalent():
+        return "equivalent"
+    if quick is None:
+        return "not run"
+    if quick.invalid:
+        return "invalid"
+    if quick.noticed:
+        return "quick"
+    if long and long.noticed:
+        return "long"
+    return "capped" if quick.capped else "survived"
+
+
 def show(drawn: list[Edit], results: pathlib.Path) -> None:
     """Prints the table and the survivors."""
     counts, survivors = collections.defaultdict(collections.Counter), []
     for edit in drawn:
-        place, row = results / f"{edit.name}.json", package(edit.file)
-        if edit.name in equivalent():
-            key = "equivalent"
-        elif not place.exists():
-            key = "not run"
-        elif json.loads(place.read_text("utf-8"))["noticed"]:
-            key = "noticed"
-        else:
-            key = "survived"
-            survivors.append(edit)
-        for name in (row, "all"):
+        key = _judged(edit, results)
+        if key in ("survived", "capped", "long"):
+            survivors.append((edit, key))
+        for name in (package(edit.file), "all"):
             counts[name][key] += 1
-    print(f"\n{'package':<14} noticed  survived  share  equivalent  not run")
+    print(
+        "\n| package | changes | noticed by `make test` | by `make test-all` | out of time ", end=""
+    )
+    print("| equivalent | not a program | not run |")
+    print("|---|--:|--:|--:|--:|--:|--:|--:|")
     for name, row in sorted(counts.items(), key=lambda entry: (entry[0] == "all", entry[0])):
-        judged = row["noticed"] + row["survived"]
-        share = f"{100 * row['noticed'] / judged:.0f} %" if judged else "-"
-        print(
-            f"{name:<14} {row['noticed']:>7}  {row['survived']:>8}  {share:>5}  "
-            f"{row['equivalent']:>10}  {row['not run']:>7}"
-        )
-    print(f"\n{len(survivors)} survivors")
-    for edit in sorted(survivors, key=lambda edit: (edit.file, edit.line)):
-        print(f"\n{edit.file}:{edit.line} in {edit.function} [{edit.kind}] {edit.name}")
+        valid = sum(row[key] for key in ("quick", "long", "capped", "survived"))
+        quick, both = row["quick"], row["quick"] + row["long"]
+        rest = " | ".join(str(row[key]) for key in ("capped", "equivalent", "invalid", "not run"))
+        print(f"| {name} | {valid} | {_share(quick, valid)} | {_share(both, valid)} | {rest} |")
+    print(f"\n{sum(key != 'long' for _, key in survivors)} survivors")
+    for edit, key in sorted(survivors, key=lambda entry: (entry[0].file, entry[0].line)):
+        print(f"\n{edit.file}:{edit.line} in {edit.function} [{edit.kind}] {edit.name} {key}")
         print(f"- {edit.old}\n+ {edit.new}")
+
+
+def _share(part: int, whole: int) -> str:
+    return f"{part} ({100 * part / whole:.0f} %)" if whole else "-"
