@@ -27,7 +27,7 @@ def model():
     import jax
 
     with jax.numpy_dtype_promotion("standard"):
-        return ShootingForecaster(**SMALL, horizon=5, max_iter=150).fit(TRAIN, times=T)
+        return ShootingForecaster(**SMALL, history=1, horizon=5, max_iter=150).fit(TRAIN, times=T)
 
 
 def root_mean_square(errors):
@@ -84,7 +84,7 @@ def test_missing_entries_have_no_say():
     """What stands in their place is not looked at."""
     mask = RNG.uniform(size=TRAIN.shape) > 0.2
     spoiled = np.where(mask, TRAIN, 1e9)
-    options = {**SMALL, "horizon": 5, "max_iter": 2}
+    options = {**SMALL, "history": 1, "horizon": 5, "max_iter": 2}
     masked = ShootingForecaster(**options).fit(spoiled, mask=mask)
     holes = ShootingForecaster(**options).fit(np.where(mask, TRAIN, np.nan))
     np.testing.assert_array_equal(masked.predict(TEST), holes.predict(TEST))

@@ -26,6 +26,7 @@ class Whole:
     - `about`: for the JSON file beside an export: what the columns and the outputs are.
     - `sample`: `sample(generator, samples)` gives raw samples like those of the training.
     - `reference`: the answers of the original for raw samples, by its own code.
+    - `beside`: what is added to the answer, from raw samples; traced.
     """
 
     net: Any
@@ -35,13 +36,15 @@ class Whole:
     about: dict[str, Any]
     sample: Callable[[np.random.Generator, int], PyTree]
     reference: Callable[[PyTree], np.ndarray]
+    beside: Callable[[Any], Any] | None = None
 
     def answer(self, net: Any, x: PyTree, dtype: Any) -> Any:
         """The answers by a net of some precision. Double precision must be switched on."""
         z = self.prepare(x).astype(dtype)
         with doubles(jnp.dtype(dtype) == np.float64):
             y = net(z)
-        return self.finish(y.astype(np.float64))
+        answer = self.finish(y.astype(np.float64))
+        return answer if self.beside is None else answer + self.beside(x)
 
 
 class Exportable(abc.ABC):

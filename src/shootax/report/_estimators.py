@@ -95,20 +95,23 @@ def _table(out: Subject, x: Any, y: Any) -> None:
 def _sequences(out: Subject, x: np.ndarray) -> None:
     """The last `horizon` entries are what is forecast, from the entries before them."""
     estimator = out.estimator
-    if x.ndim != 3 or x.shape[1] <= estimator.history:
+    if x.ndim != 3 or x.shape[1] <= estimator.history_:
         raise ValueError(
             "A forecaster needs sequences (sequences, times, features) longer than its history of "
-            f"{estimator.history}; got shape {x.shape}."
+            f"{estimator.history_}; got shape {x.shape}."
         )
     chosen = chosen_samples(len(x), 50)
     if len(chosen) < len(x):
         out.notes.append(f"{len(chosen)} of {len(x)} sequences are shown, drawn at random.")
     x = x[chosen]
-    ahead = min(estimator.horizon, x.shape[1] - estimator.history)
-    past = estimator._checked_past(x[:, : x.shape[1] - ahead], None, None)
-    out.x = jnp.asarray(estimator._inputs(past), precision(out.model))
-    steps = np.arange(1, ahead + 1)
-    out.times = np.clip(steps * estimator.step_ / estimator.span_, 0, 1)
-    out.kind, out.y = "sequences", estimator._x.forward(x[:, -ahead:])
-    out.unscale = lambda values: estimator._x.back(np.asarray(values, np.float64))
+    ahead = min(estimator.horizon, x.shape[1] - estimator.history_)
+    shown = estimator._shown(x[:, : x.shape[1] - ahead], x[:, -ahead:])
+    out.x = jnp.asarray(shown.inputs, precision(out.model))
+    out.times, out.kind, out.y = shown.times, "sequences", shown.targets
+    out.unscale, out.truth = shown.unscale, x[:, -ahead:]
     out.raw = out.x
+    if estimator.network_share_ < 1:
+        out.notes.append(
+            f"The forecasts shown are an autoregression and {estimator.network_share_:.0%} of the net; "
+            "the rest of the page is about the net."
+        )

@@ -73,7 +73,8 @@ def _sequences(subject: Subject) -> dict[str, Any]:
     predicted = np.asarray(subject.unscale(np.asarray(leaves[0], np.float64)), np.float64)
     true = None
     if subject.kind == "sequences":
-        true = np.asarray(subject.unscale(subject.y), np.float64)
+        true = subject.unscale(subject.y) if subject.truth is None else subject.truth
+        true = np.asarray(true, np.float64)
         true = true.reshape(predicted.shape) if true.size == predicted.size else None
     error = None if true is None else float(np.nanmean((predicted - true) ** 2))
     image = predicted.ndim >= 4

@@ -37,7 +37,8 @@ class Subject:
     """A model with data, in the units of its nets.
 
     `kind` of the targets: `"numbers"`, `"classes"`, `"sequences"` or `None`. `scale` and `unscale`
-    are the units of an estimator; `raw` holds the inputs as the user has them.
+    are the units of an estimator; `raw` holds the inputs as the user has them, and `truth` the targets,
+    where `unscale` does not give them back.
     """
 
     model: Any
@@ -53,6 +54,7 @@ class Subject:
     raw: Any = None
     scale: Callable[[Any], Any] = _same
     unscale: Callable[[Any], Any] = _same
+    truth: Any = None
     estimator: Any = None
 
     def outputs(self, model: Any = None) -> Any:

@@ -14,7 +14,6 @@ from jaxtyping import Array, Float
 
 from shootax.export import Whole
 from shootax.sklearn import _calendar as calendar
-from shootax.sklearn._between import Between
 from shootax.sklearn._scaling import Scaler
 
 UNKNOWN = -1
@@ -167,57 +166,3 @@ def _whole(values: np.ndarray, offset: int) -> Any:
 
     entries = [None if v != v else int(v) + offset for v in values]
     return pd.array(entries, dtype="Int64")  # pyright: ignore[reportArgumentType,reportCallIssue]
-
-
-def forecasts(estimator: Any) -> Whole:
-    """The whole of a forecaster: its last `history` entries in, `horizon` steps ahead out."""
-    length, features = estimator.history, estimator.n_features_in_
-    step, span, scaler = estimator.step_, estimator.span_, estimator._x
-    ahead = step * np.arange(1, estimator.horizon + 1)
-    if ahead[-1] > span * (1 + 1e-9):
-        raise ValueError(
-            f"A forecast of {estimator.horizon} steps of {step:g} goes beyond the longest time "
-            f"learned, {span:g}, and starts again on the way; that cannot be exported. Fit with even "
-            "times, or give a net of your own to export."
-        )
-    uneven = estimator._uneven and length > 1
-    mean, spread = (np.asarray(part, np.float64)[None, None] for part in scaler)
-    varies = spread > 0
-
-    def prepare(x: Any) -> Any:
-        values = x["values"] if uneven else x
-        lost = jnp.isnan(values)
-        moved = (values - mean) / np.where(varies, spread, 1.0)
-        moved = jnp.where(lost, 0.0, moved * varies.astype(np.float64))
-        parts = [moved.reshape(values.shape[0], length * features)]
-        if estimator._missing:
-            seen = jnp.logical_not(lost).astype(np.float64)
-            parts.append(seen.reshape(values.shape[0], length * features))
-        if uneven:
-            parts.append((x["times"][:, 1:] - x["times"][:, :-1]) / step - 1)
-        return jnp.concatenate(parts, axis=1)
-
-    def finish(y: Any) -> Any:
-        return y * spread + mean
-
-    def sample(rng: np.random.Generator, samples: int) -> Any:
-        values = mean + spread * rng.uniform(-1.7, 1.7, (samples, length, features))
-        if estimator._missing:
-            values[rng.random(values.shape) < 0.2] = np.nan
-        times = np.cumsum(step * rng.uniform(0.5, 1.5, (samples, length)), axis=1)
-        return {"values": values, "times": times} if uneven else values
-
-    def reference(x: Any) -> np.ndarray:
-        if uneven:
-            return estimator.predict(x["values"], times=x["times"])
-        return estimator.predict(x)
-
-    moments = np.clip(ahead / span, 0.0, 1.0)
-    shape = {"values": (length, features), "times": (length,)} if uneven else (length, features)
-    about = {
-        "estimator": type(estimator).__name__,
-        "inputs": {"history": length, "features": features, "step": step, "times": uneven},
-        "outputs": {"kind": "forecasts", "horizon": estimator.horizon, "after": ahead.tolist()},
-    }
-    net = Between(estimator.net_, moments)
-    return Whole(net, shape, prepare, finish, about, sample, reference)

@@ -8,22 +8,29 @@ from sklearn.utils.validation import check_is_fitted
 
 from shootax import _checks as checks
 from shootax.export import Whole
-from shootax.sklearn import _exporting as exporting
+from shootax.sklearn import _choosing as choosing
+from shootax.sklearn import _exporting_series as exporting
+from shootax.sklearn import _forecasting as forecasting
+from shootax.sklearn import _seasons as seasons
+from shootax.sklearn import _series as series
 from shootax.sklearn import _training as training
 from shootax.sklearn import _windows as windows
 from shootax.sklearn._base import AbstractShooting
 from shootax.sklearn._scaling import Scaler
 from shootax.sklearn._tables import Samples
-from shootax.sklearn._windows import Sequences, masked_error
+from shootax.sklearn._windows import Sequences, Windows, masked_error
 
 
 class ShootingForecaster(AbstractShooting):
-    """Forecasts of sequences by a network whose depth is time.
+    """Forecasts of sequences by a linear autoregression and a network whose depth is time.
 
-    The last `history` entries of a sequence, in a linear map, are the state at the moment of the
-    last of them; from there it flows on, and is read at any time up to `horizon` steps ahead.
-    Forecasts that go further start again from those before. Entries may be missing, and times
-    uneven. The other parameters are those of [`shootax.sklearn.ShootingRegressor`][].
+    The autoregression takes care of trend and season. What it leaves over is learned by a network: the
+    last `history` entries of a sequence, in a linear map, are the state at the moment of the last
+    of them; from there it flows on, and is read at any time up to `horizon` steps ahead. How much
+    of the network is added, from nothing to all, is decided on windows that neither was fitted to.
+    Forecasts that go further than `horizon` start again from those before. Entries may be missing.
+    Times may be uneven; there is then no autoregression. The other parameters are those of
+    [`shootax.sklearn.ShootingRegressor`][].
 
     !!! example
 
@@ -37,13 +44,22 @@ class ShootingForecaster(AbstractShooting):
         model = ShootingForecaster(history=3, horizon=5, max_iter=20).fit(waves, times=t)
         print(model.predict(waves[:, :10], steps=4).shape)  # (20, 4, 1)
         ```
+
+    After `fit` there are, beside what every estimator has, `history_` and `season_`, in steps, and
+    `network_share_`, how much of the network is added to the autoregression.
     """
+
+    _base: forecasting.Base | None = None
+    _spans: forecasting.Spans | None = None
+    _frequency: str | None = None
 
     def __init__(
         self,
         *,
-        history: int = 1,
+        history: int | None = None,
         horizon: int = 10,
+        season: int | None = None,
+        linear: bool = True,
         formulation: str = "dynamic-particles",
         width: int | None = 16,
         inflation: int = 1,
@@ -64,12 +80,21 @@ class ShootingForecaster(AbstractShooting):
     ):
         """**Arguments:**
 
-        - `history`: how many entries a forecast looks back at.
+        - `history`: how many entries a forecast looks back at. By default two seasons, at least 24,
+            at most a third of the sequences.
         - `horizon`: how many entries ahead are learned.
-        - the rest as for [`shootax.sklearn.ShootingRegressor`][]. Whole sequences are held out.
+        - `season`: its length in steps; 1 for none. By default that of the calendar for a pandas
+            index (12 for months, 4 for quarters, 24 for hours, …), else the lag at which changes
+            repeat best, if any.
+        - `linear`: whether the network only adds to a linear autoregression, as far as that helps on
+            held-out windows. Without it the network forecasts alone.
+        - the rest as for [`shootax.sklearn.ShootingRegressor`][]. Whole sequences are held out; of
+            fewer than ten sequences the ends are, at least a fifth.
         """
         self.history = history
         self.horizon = horizon
+        self.season = season
+        self.linear = linear
         AbstractShooting.__init__(
             self,
             formulation=formulation,
@@ -96,42 +121,98 @@ class ShootingForecaster(AbstractShooting):
 
         **Arguments:**
 
-        - `X`: `(sequences, times, features)`, NaN where an entry is missing.
+        - `X`: `(sequences, times, features)`, NaN where an entry is missing; or one series:
+            `(times,)`, or a `Series` or `DataFrame` of pandas, whose index says when.
         - `y`: not used; it is there for scikit-learn.
-        - `times`: `(times,)` or `(sequences, times)`; by default 0, 1, 2, …
+        - `times`: `(times,)` or `(sequences, times)`; by default 0, 1, 2, …, or what the index says.
         - `mask`: what was observed, `(sequences, times)` or in the shape of `X`.
         """
-        history = checks.positive_integer(self.history, "history")
         horizon = checks.positive_integer(self.horizon, "horizon")
-        sequences, rng = windows.checked(X, times, mask), self._random()
-        self.n_features_in_ = sequences.values.shape[2]
+        values, times, mask, form = series.taken(X, times, mask)
+        sequences, rng = windows.checked(values, times, mask), self._random()
+        self.n_features_in_, self._frequency = sequences.values.shape[2], form.frequency
         if not sequences.observed.any(axis=(0, 1)).all():
             raise ValueError("A feature has no observed entry in any sequence. Leave it out.")
         self._x = windows.scaler(sequences)
-        self.step_ = float(np.median(np.diff(sequences.times, axis=1)))
-        gaps = np.diff(sequences.times, axis=1)
-        self._uneven = bool(np.abs(gaps - self.step_).max() > 1e-6 * self.step_)
+        self.step_ = windows.step(sequences)
+        self._uneven = not windows.even(sequences, self.step_, 1e-6)
         self._missing = not bool(sequences.observed.all())
-        cut = windows.cut(sequences, history, horizon)
-        delays = cut.future.times - cut.past.times[:, -1:]
-        self.span_ = float(delays.max())
-        inputs = self._inputs(cut.past)
-        targets = (self._scaled(cut.future), cut.future.observed.astype(np.float64))
-        held = self._held_out(len(sequences.values), rng)
+        scaled = sequences._replace(values=self._scaled(sequences))
+        self.season_ = seasons.season(self.season, self._frequency, scaled)
+        self.history_ = seasons.history(self.history, scaled, horizon, self.season_)
+        cut = windows.cut(scaled, self.history_, horizon)
+        self.span_ = float((cut.future.times - cut.past.times[:, -1:]).max())
+        self._base = self._spans = None
+        if self.linear and not self._uneven:
+            fraction = self._held_out_fraction()
+            parts = choosing.folds(cut, scaled.values.shape[:2], fraction, rng)
+            if parts is not None:
+                choice = choosing.choose(scaled, cut, parts, [self.season_])
+                if choice is not None:
+                    return self._fit_rest(cut, parts, choice, rng)
+        # Whole sequences, so that no window overlaps one that is trained on.
+        count = len(scaled.values)
+        held = rng.permutation(count)[: round(count * self._held_out_fraction())]
         out = np.isin(cut.source, held)
-        if out.all() or not out.any():
-            out = np.zeros_like(out)
-
-        def part(chosen: np.ndarray) -> Samples:
-            return Samples(inputs, targets, np.ones(len(inputs)), delays / self.span_).take(chosen)
-
-        shape = self._shape(inputs.shape[1], self.n_features_in_)
-        kept = part(~out)
-        self._train(shape, kept, part(out) if out.any() else None, masked_error, rng)
-        truth, observed = kept.y
-        squares = (training.outputs(self.net_, kept.x, kept.times) - truth) ** 2 * observed
-        self.loss_ = float(np.mean(squares.sum(axis=(1, 2)) / observed.sum(axis=(1, 2))))
+        out = np.zeros_like(out) if out.all() else out
+        found = self._fit_net(cut, cut.future.values, ~out, out, rng)
+        if out.any():
+            errors = (cut.future.values - found)[out]
+            self._spans = forecasting.Spans.of(errors, cut.future.observed[out])
+        self.loss_ = windows.mean_square(found, cut.future, ~out)
         return self
+
+    def _fit_rest(
+        self,
+        cut: Windows,
+        parts: list[choosing.Fold],
+        choice: choosing.Choice,
+        rng: np.random.Generator,
+    ) -> "ShootingForecaster":
+        """Trains the net on what the autoregression leaves over, and decides how much of it to add."""
+        out = np.isin(np.arange(len(cut.source)), parts[-1].windows)
+        kept = choosing.apart(cut, parts[-1])
+        observed = cut.future.observed
+        rest = cut.future.values - choice.held_back(windows.filled_forward(cut.past))
+        scale = forecasting.residual_scale(rest[kept], observed[kept])
+        spread = forecasting.spread_of(cut.past) if choice.relative else None
+        self._base = forecasting.Base(choice.final, scale, 0.0, spread)
+        found = scale * self._fit_net(cut, rest / scale, kept, out, rng)
+        share = forecasting.share_of(rest[out], found[out], observed[out])
+        self._base = self._base._replace(share=share)
+        # The windows of the folds, of which the net did not see the last.
+        errors, count = choice.errors.copy(), len(parts[-1].windows)
+        errors[-count:] -= share * found[parts[-1].windows]
+        seen = np.concatenate([observed[fold.windows] for fold in parts])
+        self._spans = forecasting.Spans.of(errors, seen)
+        forecasts = cut.future.values - rest + share * found
+        self.loss_ = windows.mean_square(forecasts, cut.future, kept)
+        return self
+
+    def _fit_net(
+        self,
+        cut: Windows,
+        targets: np.ndarray,
+        kept: np.ndarray,
+        out: np.ndarray,
+        rng: np.random.Generator,
+    ) -> np.ndarray:
+        """Trains the net on some windows, and gives its outputs for all."""
+        inputs, observed = self._features(cut.past), cut.future.observed
+        delays = (cut.future.times - cut.past.times[:, -1:]) / self.span_
+        y = (np.where(observed, targets, 0.0), observed.astype(np.float64))
+        samples = Samples(inputs, y, np.ones(len(inputs)), delays)
+        shape = self._shape(inputs.shape[1], self.n_features_in_)
+        held = samples.take(out) if self.early_stopping and out.any() else None
+        self._train(shape, samples.take(kept), held, masked_error, rng)
+        return training.outputs(self.net_, inputs, delays)
+
+    @property
+    def network_share_(self) -> float:
+        """How much of the net is added to the autoregression: 0 for nothing; 1 for all, as without
+        one."""
+        check_is_fitted(self)
+        return 1.0 if self._base is None else self._base.share
 
     def predict(
         self,
@@ -141,40 +222,70 @@ class ShootingForecaster(AbstractShooting):
         at: Any = None,
         times: Any = None,
         mask: Any = None,
-    ) -> np.ndarray:
-        """Forecasts `(sequences, moments, features)`.
+    ) -> Any:
+        """Forecasts `(sequences, moments, features)`; of a one-dimensional array `(moments,)`, and
+        of a pandas object the same with its index continued.
 
         **Arguments:**
 
-        - `X`, `times`, `mask`: the past, as in `fit`, with at least `history` entries.
+        - `X`, `times`, `mask`: the past, as in `fit`, with at least `history_` entries.
         - `steps`: forecast so many steps ahead, each as long as the median one of `fit`; by default
             `horizon`. Or give
         - `at`: how long after the last entry of `X` to forecast, increasing: `(moments,)` or
-            `(sequences, moments)`.
+            `(sequences, moments)`. For pandas in steps, or in days if the dates have no frequency.
         """
         check_is_fitted(self)
-        past = self._checked_past(X, times, mask)
-        if steps is not None and at is not None:
-            raise ValueError("Give `steps` or `at`, not both.")
-        if at is None:
-            steps = self.horizon if steps is None else checks.positive_integer(steps, "steps")
-            at = self.step_ * np.arange(1, steps + 1)
-        at = np.asarray(at, np.float64)
-        count = len(past.values)
-        if at.ndim not in (1, 2) or at.size == 0 or (at.ndim == 2 and len(at) != count):
+        past, form = self._checked_past(X, times, mask)
+        at = windows.moments(len(past.values), steps, at, self.horizon, self.step_)
+        return form.back(self._x.back(self._roll(past, at)), at[0], not self._uneven)
+
+    def predict_interval(
+        self,
+        X: Any,
+        *,
+        coverage: float = 0.9,
+        steps: int | None = None,
+        at: Any = None,
+        times: Any = None,
+        mask: Any = None,
+    ) -> tuple[Any, Any]:
+        """The lower and the upper ends of intervals that hold the truth with a given probability,
+        each in the form of `predict`.
+
+        Their width, by step and feature, is how far the truth lay from forecasts on windows that
+        were held out in `fit`. That is right as long as the future is as hard to forecast as these were.
+
+        **Arguments:**
+
+        - `coverage`: the probability that the truth of one moment lies inside.
+        - the rest as for `predict`, but not beyond `horizon`.
+        """
+        check_is_fitted(self)
+        coverage = forecasting.checked_coverage(coverage)
+        if self._spans is None:
             raise ValueError(
-                f"at must have shape (moments,) or ({count}, moments), got {at.shape}."
+                "Intervals need windows that were held out in `fit`: give longer or more sequences. A "
+                "model from an older file has none; fit it again."
             )
-        at = np.broadcast_to(at, (count, at.shape[-1]))
-        if not np.isfinite(at).all() or (at < 0).any() or (np.diff(at, axis=1) < 0).any():
-            raise ValueError("at must be finite, not negative, and sorted along the last axis.")
-        return self._x.back(self._roll(past, at))
+        past, form = self._checked_past(X, times, mask)
+        at = windows.moments(len(past.values), steps, at, self.horizon, self.step_)
+        if at.max() > self.horizon * self.step_ * (1 + 1e-9):
+            raise ValueError(
+                f"Intervals are known up to `horizon` = {self.horizon} steps ahead. Fit with a larger "
+                "one."
+            )
+        middle = self._roll(past, at)
+        half = self._spans.at(coverage, at / self.step_)
+        ends = (self._x.back(middle - half), self._x.back(middle + half))
+        lower, upper = (form.back(end, at[0], not self._uneven) for end in ends)
+        return lower, upper
 
     def score(self, X: Any, y: Any = None, *, times: Any = None, mask: Any = None) -> float:
         """$R^2$ of forecasts up to `horizon` steps ahead, over all windows of `X`."""
         check_is_fitted(self)
-        sequences = windows.checked(X, times, mask)
-        cut = windows.cut(sequences, self.history, self.horizon)
+        values, times, mask, _ = series.taken(X, times, mask, self._frequency)
+        sequences = windows.checked(values, times, mask)
+        cut = windows.cut(sequences, self.history_, self.horizon)
         truth, seen = self._scaled(cut.future), cut.future.observed
         delays = cut.future.times - cut.past.times[:, -1:]
         errors = (self._roll(cut.past, delays) - truth)[seen]
@@ -188,8 +299,7 @@ class ShootingForecaster(AbstractShooting):
         grid = self.step_ * np.arange(1, steps + 1)
         slack = 1e-9 * self.step_
         out = np.empty((*at.shape, self.n_features_in_))
-        inputs, begin = self._inputs(past), 0.0
-        scaled = Sequences(self._scaled(past), past.observed, past.times)
+        scaled, begin = past._replace(values=self._scaled(past)), 0.0
         # One piece may take all of the time that was learned, if nothing follows it.
         while True:
             final = at.max() <= begin + self.span_ + slack
@@ -197,57 +307,68 @@ class ShootingForecaster(AbstractShooting):
             inside = (at <= limit) & (at > (begin - slack if begin == 0 else begin + slack))
             wanted = np.clip(np.where(inside, at - begin, 0.0), 0.0, self.span_)
             moments = np.concatenate([wanted, np.broadcast_to(grid, (len(at), steps))], axis=1)
-            order = np.argsort(moments, axis=1, kind="stable")
-            moments = np.clip(np.take_along_axis(moments, order, axis=1) / self.span_, 0.0, 1.0)
-            values = training.outputs(self.net_, inputs, moments)
-            back = np.argsort(order, axis=1)[:, :, None]
-            values = np.take_along_axis(values, back, axis=1)
+            values = self._piece(scaled, moments)
             out[inside] = values[:, : at.shape[1]][inside]
             if final:
                 return out
             scaled = windows.appended(scaled, values[:, at.shape[1] :], self.step_).last(
-                self.history
+                self.history_
             )
-            inputs, begin = self._features(scaled), begin + grid[-1]
+            begin += grid[-1]
 
-    def _checked_past(self, X: Any, times: Any, mask: Any) -> Sequences:
+    def _piece(self, scaled: Sequences, moments: np.ndarray) -> np.ndarray:
+        """Scaled forecasts at moments of any order, none later than what was learned."""
+        order = np.argsort(moments, axis=1, kind="stable")
+        shares = np.clip(np.take_along_axis(moments, order, axis=1) / self.span_, 0.0, 1.0)
+        values = training.outputs(self.net_, self._features(scaled), shares)
+        values = np.take_along_axis(values, np.argsort(order, axis=1)[:, :, None], axis=1)
+        if self._base is None:
+            return values
+        return self._base.forecast(scaled, values, moments / self.step_)
+
+    def _checked_past(self, X: Any, times: Any, mask: Any) -> tuple[Sequences, series.Form]:
+        X, times, mask, form = series.taken(X, times, mask, self._frequency)
         past = windows.checked(X, times, mask)
         if past.values.shape[2] != self.n_features_in_:
             raise ValueError(
                 f"X has {past.values.shape[2]} features, but {type(self).__name__} was fitted with "
                 f"{self.n_features_in_}."
             )
-        if past.values.shape[1] < self.history:
+        if past.values.shape[1] < self.history_:
             raise ValueError(
-                f"A forecast looks back at {self.history} entries, got {past.values.shape[1]}."
+                f"A forecast looks back at {self.history_} entries, got {past.values.shape[1]}."
             )
-        past = past.last(self.history)
+        past = past.last(self.history_)
         if not self._missing and not past.observed.all():
             warnings.warn(
                 "Entries are missing, which they never were in training; means stand in for them.",
                 stacklevel=3,
             )
-        return past
+        if self._base is not None and not windows.even(past, self.step_, 1e-3):
+            warnings.warn(
+                f"The times of X are not {self.step_:g} apart, as in training; that is ignored.",
+                stacklevel=3,
+            )
+        return past, form
 
-    def _inputs(self, past: Sequences) -> np.ndarray:
-        return self._features(Sequences(self._scaled(past), past.observed, past.times))
+    def _shown(self, past: np.ndarray, future: np.ndarray) -> forecasting.Shown:
+        return forecasting.shown(self, past, future)
 
     def _features(self, past: Sequences) -> np.ndarray:
-        """Scaled values; where it matters, what was observed, and the gaps in time."""
-        parts = [past.values.reshape(len(past.values), -1)]
+        """What the net sees of a scaled past: values; where it matters, what was observed, and the
+        gaps in time."""
+        if self._base is None:
+            parts = [past.values.reshape(len(past.values), -1)]
+        else:
+            parts = [self._base.inputs(past)]
         if self._missing:
             parts.append(past.observed.reshape(len(parts[0]), -1).astype(np.float64))
-        if self._uneven and self.history > 1:
+        if self._uneven and self.history_ > 1:
             parts.append(np.diff(past.times, axis=1) / self.step_ - 1)
         return np.concatenate(parts, axis=1)
 
     def _scaled(self, sequences: Sequences) -> np.ndarray:
         return np.where(sequences.observed, self._x.forward(sequences.values), 0.0)
-
-    def _held_out(self, count: int, rng: np.random.Generator) -> np.ndarray:
-        """Whole sequences, so that no window overlaps one that is trained on."""
-        number = round(count * self._held_out_fraction())
-        return rng.permutation(count)[:number]
 
     def _exported(self) -> Whole:
         check_is_fitted(self)
@@ -260,9 +381,20 @@ class ShootingForecaster(AbstractShooting):
             "span": self.span_,
             "uneven": self._uneven,
             "missing": self._missing,
+            "history": self.history_,
+            "season": self.season_,
+            "frequency": self._frequency,
+            "base": None if self._base is None else self._base.to_json(),
+            "spans": None if self._spans is None else self._spans.to_json(),
         }
 
     def _restore(self, state: dict[str, Any]) -> None:
         self._x = Scaler(*map(np.array, state["scaler"]))
         self.step_, self.span_ = state["step"], state["span"]
         self._uneven, self._missing = state["uneven"], state["missing"]
+        # Older files have a net alone.
+        self.history_, self.season_ = state.get("history", self.history), state.get("season", 1)
+        self._frequency = state.get("frequency")
+        base, spans = state.get("base"), state.get("spans")
+        self._base = None if base is None else forecasting.Base.from_json(base)
+        self._spans = None if spans is None else forecasting.Spans.from_json(spans)

@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from jaxtyping import Array, Float
 
+from shootax import _checks as checks
 from shootax.nn import Masked, masked_squared_error
 from shootax.sklearn._scaling import Scaler
 
@@ -30,7 +31,8 @@ def checked(X: Any, times: Any, mask: Any) -> Sequences:
     if values.ndim != 3 or 0 in values.shape:
         raise ValueError(
             "Sequences must have shape (sequences, times, features), none of them zero; got "
-            f"{values.shape}. Use X[None] for one sequence, X[..., None] for one feature."
+            f"{values.shape}. Use X[None] for one sequence, X[..., None] for one feature. A single "
+            "series can also be (times,), or a Series of pandas."
         )
     if np.isinf(values).any():
         raise ValueError(
@@ -56,12 +58,26 @@ def checked(X: Any, times: Any, mask: Any) -> Sequences:
     return Sequences(np.where(observed, values, 0.0), observed, times)
 
 
+def step(sequences: Sequences) -> float:
+    """The median time from entry to entry; 1 for a single entry."""
+    gaps = np.diff(sequences.times, axis=1)
+    return float(np.median(gaps)) if gaps.size else 1.0
+
+
+def even(sequences: Sequences, step: float, tolerance: float) -> bool:
+    """Whether all entries are one step apart, up to a fraction of it."""
+    gaps = np.diff(sequences.times, axis=1)
+    return bool(np.abs(gaps - step).max(initial=0.0) <= tolerance * step)
+
+
 class Windows(NamedTuple):
-    """Pasts, futures, and the number of the sequence that each pair was cut from."""
+    """Pasts, futures, the number of the sequence that each pair was cut from, and that of the entry with
+    which its future begins."""
 
     past: Sequences
     future: Sequences
     source: np.ndarray
+    origin: np.ndarray
 
 
 def cut(sequences: Sequences, history: int, horizon: int) -> Windows:
@@ -81,17 +97,25 @@ def cut(sequences: Sequences, history: int, horizon: int) -> Windows:
 
     past = Sequences(*(part(array, 0, history) for array in sequences))
     future = Sequences(*(part(array, history, horizon) for array in sequences))
-    source = np.tile(np.arange(count), len(starts))
+    source, origin = np.tile(np.arange(count), len(starts)), np.repeat(starts + history, count)
     useful = past.observed.any(axis=(1, 2)) & future.observed.any(axis=(1, 2))
     if not useful.any():
         raise ValueError("Nothing is observed in any pair of a past and a future.")
     past, future = (Sequences(*(array[useful] for array in half)) for half in (past, future))
-    return Windows(past, future, source[useful])
+    return Windows(past, future, source[useful], origin[useful])
 
 
 def masked_error(prediction: Float[Array, "times features"], target: Any) -> Float[Array, ""]:
     """The mean squared error over what was observed. The target is a pair of values and a mask."""
     return masked_squared_error(prediction, Masked(*target))
+
+
+def filled_forward(sequences: Sequences) -> np.ndarray:
+    """Values in which a missing entry is that before it, or at the start the first that is known."""
+    place = np.arange(sequences.values.shape[1])[None, :, None]
+    before = np.maximum.accumulate(np.where(sequences.observed, place, -1), axis=1)
+    first = np.argmax(sequences.observed, axis=1, keepdims=True)
+    return np.take_along_axis(sequences.values, np.where(before < 0, first, before), axis=1)
 
 
 def scaler(sequences: Sequences) -> Scaler:
@@ -112,3 +136,26 @@ def appended(past: Sequences, values: np.ndarray, step: float) -> Sequences:
         np.concatenate([past.observed, np.ones(values.shape, bool)], axis=1),
         np.concatenate([past.times, later], axis=1),
     )
+
+
+def mean_square(forecasts: np.ndarray, future: Sequences, chosen: np.ndarray) -> float:
+    """The mean squared error of forecasts on some windows, over what was observed of each."""
+    seen = future.observed[chosen]
+    squares = (forecasts - future.values)[chosen] ** 2 * seen
+    return float(np.mean(squares.sum(axis=(1, 2)) / seen.sum(axis=(1, 2))))
+
+
+def moments(count: int, steps: Any, at: Any, horizon: int, step: float) -> np.ndarray:
+    """When to forecast, `(sequences, moments)`: so many steps, or `at` times after the last entry."""
+    if steps is not None and at is not None:
+        raise ValueError("Give `steps` or `at`, not both.")
+    if at is None:
+        steps = horizon if steps is None else checks.positive_integer(steps, "steps")
+        at = step * np.arange(1, steps + 1)
+    at = np.asarray(at, np.float64)
+    if at.ndim not in (1, 2) or at.size == 0 or (at.ndim == 2 and len(at) != count):
+        raise ValueError(f"at must have shape (moments,) or ({count}, moments), got {at.shape}.")
+    at = np.broadcast_to(at, (count, at.shape[-1]))
+    if not np.isfinite(at).all() or (at < 0).any() or (np.diff(at, axis=1) < 0).any():
+        raise ValueError("at must be finite, not negative, and sorted along the last axis.")
+    return at

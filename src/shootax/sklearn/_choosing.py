@@ -1,0 +1,150 @@
+"""Which autoregressions a forecaster averages, by their errors on held-out origins."""
+
+import itertools
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from shootax.sklearn import _linear as linear
+from shootax.sklearn._linear import Linear
+from shootax.sklearn._windows import Sequences, Windows, filled_forward
+
+FOLDS = 4
+LEAST_WINDOWS = 12
+LEAST_TRAINED = 5
+HELD_OUT = 0.2
+SHARPNESS = 3.0
+"""How fast the weight of an autoregression falls with its error relative to the best one."""
+
+
+class Fold(NamedTuple):
+    """What an autoregression is fitted to (`rows` of the sequences, up to entry `stop`), and the
+    windows on which it is judged."""
+
+    rows: np.ndarray
+    stop: int
+    windows: np.ndarray
+
+
+class Choice(NamedTuple):
+    """The averaged autoregression, and how it did.
+
+    **Arguments:**
+
+    - `final`: fitted to everything.
+    - `held_back`: fitted without the last fold.
+    - `errors`: truth minus forecast on the windows of all folds, in their order, each by maps that were
+        fitted without them.
+    - `relative`: whether differences forecast better than values.
+    """
+
+    final: Linear
+    held_back: Linear
+    errors: np.ndarray
+    relative: bool
+
+
+def folds(
+    windows: Windows, shape: tuple[int, int], fraction: float, rng: np.random.Generator
+) -> list[Fold] | None:
+    """Folds whose last one is what the net does not train on; `None` if there are too few windows.
+
+    Whole sequences are held out where there are enough of them, else the ends of all: each fold
+    follows what came before it.
+    """
+    count, length = shape
+    if len(windows.source) < LEAST_WINDOWS:
+        return None
+    number = max(round(count * fraction), 1)
+    everything = np.arange(len(windows.source))
+    if count >= 2 * (FOLDS + 1) and len(np.unique(windows.source)) == count:
+        mixed = rng.permutation(count)
+        held, kept = mixed[:number], mixed[number:]
+        groups = [*np.array_split(kept, FOLDS), held]
+        parts = []
+        for group in groups:
+            rows = np.setdiff1d(kept, group)
+            parts.append(Fold(rows, length, everything[np.isin(windows.source, group)]))
+        return parts
+    origins = np.unique(windows.origin)
+    if len(origins) < LEAST_WINDOWS:
+        return None
+    start = len(origins) - max(round(len(origins) * max(fraction, HELD_OUT)), 2)
+    cuts = np.linspace(max(0.25 * start, 1), start, FOLDS + 1).round().astype(int)
+    bounds = [*origins[cuts], length]
+    parts = [
+        Fold(
+            np.arange(count),
+            int(begin),
+            everything[(windows.origin >= begin) & (windows.origin < end)],
+        )
+        for begin, end in itertools.pairwise(bounds)
+    ]
+    return [fold for fold in parts if len(fold.windows)]
+
+
+def apart(windows: Windows, last: Fold) -> np.ndarray:
+    """Which windows share no entry that is forecast with those of the last fold; if these are very few,
+    those that begin before it."""
+    out = np.isin(np.arange(len(windows.source)), last.windows)
+    end = windows.origin + windows.future.values.shape[1]
+    before = ~out & (end <= last.stop)
+    return before if before.sum() >= LEAST_TRAINED else ~out
+
+
+def choose(
+    sequences: Sequences, windows: Windows, parts: list[Fold], seasons: list[int]
+) -> Choice | None:
+    """The average of an ordinary autoregression and of many others, weighted by their errors.
+
+    Half of the weight is that of the ordinary one, whose number of lags Akaike's criterion chooses: so a
+    choice that went wrong costs at most so much. `None` if the sequences are too short for any.
+
+    **Arguments:** `sequences`, scaled; `windows`, cut from them; `parts`, as `folds` gives them;
+    `seasons`, the lengths to try.
+    """
+    history, horizon = windows.past.values.shape[1], windows.future.values.shape[1]
+    past = filled_forward(windows.past)
+    truth, seen = windows.future.values, windows.future.observed
+    most = min(max(12, 2 * max(seasons) + 1), history)
+
+    def maps(order: linear.Order, values: np.ndarray, observed: np.ndarray) -> Linear | None:
+        return linear.fitted(order, values, observed, history, horizon)
+
+    # The last entry is everything.
+    data = [
+        (sequences.values[f.rows, : f.stop], sequences.observed[f.rows, : f.stop]) for f in parts
+    ]
+    data.append((sequences.values, sequences.observed))
+    ordinary = [maps(linear.plain(*part, most), *part) for part in data]
+    orders = linear.candidates(history, seasons, truth.shape[2])
+    found: dict[linear.Order, list[Any]]
+    found = {order: [maps(order, *part) for part in data] for order in orders}
+    found = {order: made for order, made in found.items() if all(m is not None for m in made)}
+
+    def errors(made: list) -> np.ndarray:
+        pairs = zip(made[:-1], parts, strict=True)
+        return np.concatenate([(truth[f.windows] - m(past[f.windows])) for m, f in pairs])
+
+    known = np.concatenate([seen[f.windows] for f in parts])
+    losses = {order: float(np.mean(errors(made)[known] ** 2)) for order, made in found.items()}
+    if not losses:
+        return None
+    best = max(min(losses.values()), linear.SMALLEST)
+    weights = np.array([np.exp(-SHARPNESS * (max(e, best) / best - 1)) for e in losses.values()])
+    averaged = []
+    for i in range(len(data)):
+        average = linear.average([made[i] for made in found.values()], weights)
+        plain = ordinary[i]
+        averaged.append(average if plain is None else linear.average([plain, average], np.ones(2)))
+
+    def least(relative: bool) -> float:
+        some = [e for o, e in losses.items() if (o.differences + o.seasonal > 0) == relative]
+        return min(some, default=np.inf)
+
+    return Choice(
+        final=averaged[-1],
+        held_back=averaged[-2],
+        errors=errors(averaged),
+        relative=bool(least(True) < least(False)) and history > 1,
+    )
