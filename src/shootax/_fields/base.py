@@ -153,8 +153,17 @@ class AbstractField(eqx.Module):
         """θ as `__call__` takes it; the inverse of `pack`."""
         return packed
 
+    def pack_states(self, z: PyTree[Array]) -> PyTree[Array]:
+        """A batch of states in the memory layout that `batch_velocity` takes and returns: a
+        permutation of their entries. States are packed once for many evaluations."""
+        return z
+
+    def unpack_states(self, packed: PyTree[Array]) -> PyTree[Array]:
+        """The states as `__call__` takes them; the inverse of `pack_states`."""
+        return packed
+
     def batch_velocity(self, z: PyTree[Array], packed: PyTree[Array]) -> PyTree[Array]:
-        """$f(z_i, θ)$ for a batch of states, with θ packed."""
+        """$f(z_i, θ)$ for a batch of states, with states and θ packed."""
         return jax.vmap(self, in_axes=(0, None))(z, packed)
 
     def adjoint(self, q: PyTree[Array], p: PyTree[Array]) -> PyTree[Array]:

@@ -46,17 +46,16 @@ class LinearSystem(AbstractSystem):
         return self.particles
 
     def join(self, particles: ParticleState, z: PyTree[Array]) -> State:
-        shapes = [
-            [leaf.shape[1:] for leaf in jax.tree.leaves(states)] for states in (particles.q, z)
-        ]
+        q, p, z = (self.field.pack_states(states) for states in (particles.q, particles.p, z))
+        shapes = [[leaf.shape[1:] for leaf in jax.tree.leaves(states)] for states in (q, z)]
         if shapes[0] != shapes[1]:
-            return State(Apart(particles.q, z), particles.p)
-        states = jax.tree.map(lambda a, b: jnp.concatenate([a, b]), particles.q, z)
-        return State(states, particles.p)
+            return State(Apart(q, z), p)
+        return State(jax.tree.map(lambda a, b: jnp.concatenate([a, b]), q, z), p)
 
     def split(self, y: State) -> tuple[ParticleState, PyTree[Array]]:
         q, z = _apart(y.z, y.p)
-        return ParticleState(q, y.p), z
+        q, p, z = (self.field.unpack_states(states) for states in (q, y.p, z))
+        return ParticleState(q, p), z
 
     def __call__(self, point: TimePoint, y: State) -> State:
         return linear_equations((self.field, y), self.penalty, self.maximiser)
@@ -94,7 +93,8 @@ def _pairing(
 def _theta(
     field: AbstractField, y: State, penalty: Quadratic, maximiser: AbstractMaximiser
 ) -> PyTree[Array]:
-    return field.pack(maximiser(field, penalty, _apart(y.z, y.p).q, y.p, None).theta)
+    q, p = (field.unpack_states(states) for states in (_apart(y.z, y.p).q, y.p))
+    return field.pack(maximiser(field, penalty, q, p, None).theta)
 
 
 def _divide(field: AbstractField, penalty: Quadratic, gradient: PyTree[Array]) -> PyTree[Array]:

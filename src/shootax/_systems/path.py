@@ -41,10 +41,10 @@ class PathSystem(AbstractSystem):
         return None
 
     def join(self, particles: None, z: PyTree[Array]) -> State:
-        return State(z, None)
+        return State(self.field.pack_states(z), None)
 
     def split(self, y: State) -> tuple[None, PyTree[Array]]:
-        return None, y.z
+        return None, self.field.unpack_states(y.z)
 
     def __call__(self, point: TimePoint, y: State) -> State:
         return State(self.field.batch_velocity(y.z, self.path(point)), None)
