@@ -9,6 +9,8 @@ from shootax.data._functions import cubic as cubic
 from shootax.data._functions import quadratic_like as quadratic_like
 from shootax.data._functions import sample_function as sample_function
 from shootax.data._masking import MaskedFrames as MaskedFrames
+from shootax.data._mnist import LabelledImages as LabelledImages
+from shootax.data._mnist import mnist as mnist
 from shootax.data._rotating import HELD_OUT as HELD_OUT
 from shootax.data._rotating import deformed as deformed
 from shootax.data._rotating import rotating_mnist as rotating_mnist
