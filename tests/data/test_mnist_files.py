@@ -65,7 +65,7 @@ def test_other_contents_are_refused(tmp_path, arrays):
 
 def test_nothing_there(tmp_path, monkeypatch):
     monkeypatch.delenv("SHOOTAX_DATA", raising=False)
-    with pytest.raises(FileNotFoundError, match="nothing is downloaded.*SHOOTAX_DATA"):
+    with pytest.raises(FileNotFoundError, match=r"nothing is downloaded.*SHOOTAX_DATA"):
         mnist()
     with pytest.raises(FileNotFoundError, match=r"no mnist.npz and no train-images-idx3-ubyte"):
         mnist(tmp_path)

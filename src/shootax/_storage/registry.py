@@ -116,6 +116,7 @@ def classes() -> dict[str, Any]:
         "IdentityReadout": sx.nn.IdentityReadout,
         "ImageDecoder": sx.nn.ImageDecoder,
         "ImageEncoder": sx.nn.ImageEncoder,
+        "ImageStem": sx.nn.ImageStem,
         "LatentModel": sx.nn.LatentModel,
         "LayerNorm": sx.nn.LayerNorm,
         "LinearLift": sx.nn.LinearLift,

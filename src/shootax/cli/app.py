@@ -1,6 +1,7 @@
 """The commands and their options."""
 
 import contextlib
+import os
 import pathlib
 from typing import Annotated
 
@@ -76,6 +77,10 @@ def reproduce(
     ] = None,
     inflation: Annotated[str | None, typer.Option(help="Inflation factors.")] = None,
     particles: Annotated[str | None, typer.Option(help="Numbers of particles.")] = None,
+    data: Annotated[
+        pathlib.Path | None,
+        typer.Option(help="Folder with the files of MNIST; by default that of SHOOTAX_DATA."),
+    ] = None,
     jobs: Annotated[
         int | None, typer.Option(help="Processes at a time; by default one for each core.", min=1)
     ] = None,
@@ -99,6 +104,8 @@ def reproduce(
     if list_ or name is None:
         command.show_list()
         return
+    if data is not None:
+        os.environ["SHOOTAX_DATA"] = str(data.resolve())  # for the processes that train, too
     command.run(
         name,
         preset,

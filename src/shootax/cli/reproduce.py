@@ -126,7 +126,10 @@ def show_list() -> None:
     console.print("Times are estimates for 2 free cores.")
 
 
-KEYS = ("task", "depth", "samples", "noise", "positions", "penalty_weight", "data_weight")
+KEYS = (
+    *("task", "depth", "samples", "noise", "positions", "penalty_weight", "data_weight"),
+    *("channels", "blocks", "passed"),
+)
 """Columns that say what was trained, in some experiments."""
 
 MEASURED = {
@@ -141,6 +144,7 @@ MEASURED = {
     "train_loss": "training",
     "test_loss": "test",
     "test_error": "error",
+    "test_accuracy": "accuracy",
 }
 """Columns that were measured, and their headings."""
 
@@ -150,10 +154,14 @@ def summary_table(results: Sequence[dict[str, Any]]) -> Table:
     more = [key for key in KEYS if any(key in result for result in results)]
     asked = ["test_mse", "penalty", "complexity_log2_frobenius"]
     known = [name for name in MEASURED if any(result.get(name) is not None for result in results)]
-    columns = known if "task" in more else [*asked, *(n for n in known if n not in asked)]
+    if "channels" in more:
+        columns = ["parameters", "penalty", "test_accuracy"]
+    else:
+        columns = known if "task" in more else [*asked, *(n for n in known if n not in asked)]
     table = Table(title="Medians over seeds", box=SIMPLE, show_edge=False)
     names = {"data_weight": "weight", "penalty_weight": "penalty"}
-    headings = [*(names.get(key, key) for key in more), "runs", *(MEASURED[n] for n in columns)]
+    headings = [*(names.get(key, key) for key in more), "runs"]
+    headings += [MEASURED.get(name, name) for name in columns]
     for heading in ("formulation", "α", "K", *headings):
         wide = heading == "formulation"
         table.add_column(heading, justify="left" if wide else "right", no_wrap=wide)

@@ -15,6 +15,7 @@ from shootax._readouts import LinearReadout as LinearReadout
 from shootax._readouts import VisibleReadout as VisibleReadout
 from shootax.nn._images import ImageDecoder as ImageDecoder
 from shootax.nn._images import ImageEncoder as ImageEncoder
+from shootax.nn._images import ImageStem as ImageStem
 from shootax.nn._latent import FrameRequest as FrameRequest
 from shootax.nn._latent import LatentModel as LatentModel
 from shootax.nn._layers import Downsample as Downsample

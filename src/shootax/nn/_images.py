@@ -89,6 +89,71 @@ class ImageEncoder(eqx.Module):
         return x.reshape(x.shape[0], -1) @ self.weight + self.bias.reshape(1, -1)
 
 
+class ImageStem(eqx.Module):
+    """Convolutions of stride 2 with ReLU between them: smaller images with more channels.
+
+    It stands before the blocks of a [`shootax.nn.resnet`][]. Images have their channels first,
+    `(batch, channels, height, width)`, as those of convolutional fields.
+
+    !!! example
+
+        ```python
+        import jax
+        import jax.numpy as jnp
+        import shootax as sx
+
+        stem = sx.nn.ImageStem(1, (4, 8), key=jax.random.key(0))
+        print(stem(jnp.ones((7, 1, 28, 28))).shape)  # (7, 8, 7, 7)
+        ```
+    """
+
+    layers: tuple[Downsample, ...]
+
+    def __init__(
+        self,
+        inputs: int,
+        channels: Sequence[int],
+        *,
+        widths: int | Sequence[int] = 5,
+        key: PRNGKeyArray,
+    ):
+        """**Arguments:**
+
+        - `inputs`: channels of the images.
+        - `channels`: of the convolutions, each of which halves the size.
+        - `widths`: of the kernels, odd numbers; one number for all.
+        - `key`: a JAX random key.
+        """
+        channels = checked_channels(channels)
+        inputs = checks.positive_integer(inputs, "inputs")
+        if isinstance(widths, int):
+            widths = (widths,) * len(channels)
+        if len(widths) != len(channels):
+            raise ValueError(
+                f"widths must be a number, or one for each of {len(channels)} convolutions; got "
+                f"{widths!r}."
+            )
+        keys = jax.random.split(checks.random_key(key), len(channels))
+        before = [inputs, *channels[:-1]]
+        self.layers = tuple(
+            Downsample(i, o, width, key=k)
+            for i, o, width, k in zip(before, channels, widths, keys, strict=True)
+        )
+
+    def __call__(self, x: Float[Array, "batch inputs h w"]) -> Float[Array, "batch channels g v"]:
+        x = model_inputs(x, self.layers[0].weight.dtype, "The images")
+        inputs = self.layers[0].weight.shape[2]
+        if x.ndim != 4 or x.shape[1] != inputs:
+            hint = " Use x[:, None] to add the axis of channels." if x.ndim == 3 else ""
+            raise ValueError(
+                f"The images must have shape (batch, {inputs}, height, width), got {x.shape}.{hint}"
+            )
+        x = jnp.moveaxis(x, 1, -1)
+        for i, layer in enumerate(self.layers):
+            x = layer(x if i == 0 else jax.nn.relu(x))
+        return jnp.moveaxis(x, -1, 1)
+
+
 class ImageDecoder(eqx.Module):
     """A linear map to a small image, then layers that double it, the last with a sigmoid.
 

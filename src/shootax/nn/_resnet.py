@@ -1,7 +1,8 @@
 """Convolutional blocks one after the other: a residual network of shooting blocks."""
 
 import itertools
-from typing import Literal
+from collections.abc import Callable
+from typing import Any, Literal
 
 import equinox as eqx
 import jax
@@ -12,6 +13,7 @@ from shootax import _checks as checks
 from shootax._arrays import model_inputs
 from shootax._chain import Chain, ParticleChain
 from shootax._fields import AbstractConvField
+from shootax._fields.convolve import convolve, filter_product
 from shootax._net import Net
 
 REDUCTIONS = ("pool", "stride", "none")
@@ -94,18 +96,28 @@ class Classifier(eqx.Module):
 
     **Arguments:**
 
-    - `stem`: a convolution before the blocks.
+    - `stem`: a convolution before the blocks, or any module from a batch of images to one.
     - `body`: the blocks.
-    - `head`: a linear map from the channels, averaged over all pixels, to the logits of the classes.
+    - `head`: a linear map from the channels, averaged over the pixels of each cell, to the logits of the
+        classes.
+    - `cells`: into how many cells images are cut along each axis; 1 averages over all pixels.
     """
 
-    stem: eqx.nn.Conv
+    stem: eqx.nn.Conv | Callable[[Any], Any]
     body: Chain | ParticleChain
     head: eqx.nn.Linear
+    cells: int = eqx.field(static=True, default=1)  # not in files of earlier versions
 
     def __call__(self, x: Array) -> Float[Array, "batch classes"]:
-        x = model_inputs(x, self.stem.weight.dtype, "The images")
-        channels, space = self.stem.in_channels, self.stem.num_spatial_dims
+        x = model_inputs(x, self.head.weight.dtype, "The images")
+        x = self.body(self._stem(x))
+        return jax.vmap(self.head)(averaged(x, self.cells))
+
+    def _stem(self, x: Array) -> Array:
+        stem = self.stem
+        if not isinstance(stem, eqx.nn.Conv):
+            return stem(x)
+        channels, space = stem.in_channels, stem.num_spatial_dims
         if x.ndim != space + 2 or x.shape[1] != channels:
             missing = x.ndim == space + 1 and channels == 1
             hint = " Use x[:, None] to add the axis of channels." if missing else ""
@@ -113,8 +125,28 @@ class Classifier(eqx.Module):
                 f"The images must have shape (batch, {channels}, ...) with {space} axes of space, got "
                 f"{x.shape}.{hint}"
             )
-        x = self.body(jax.vmap(self.stem)(x))
-        return jax.vmap(self.head)(jnp.mean(x, axis=tuple(range(2, x.ndim))))
+        same = tuple((k // 2, k - 1 - k // 2) for k in stem.kernel_size)
+        if (stem.padding, stem.groups, stem.padding_mode) != (same, 1, "ZEROS") or any(
+            number != 1 for number in (*stem.stride, *stem.dilation)
+        ):
+            return jax.vmap(stem)(x)
+        images = jnp.moveaxis(x, 1, -1)
+        moved = convolve(images, filter_product(stem.weight), tuple(stem.kernel_size))
+        moved = jnp.moveaxis(moved, -1, 1)
+        return moved if stem.bias is None else moved + stem.bias[None]
+
+
+def averaged(x: Float[Array, "batch channels ..."], cells: int) -> Float[Array, "batch features"]:
+    """The means of the channels over each cell. Cells overlap where they do not divide the image."""
+    space = x.shape[2:]
+    parts = []
+    for corner in itertools.product(range(cells), repeat=len(space)):
+        cut = tuple(
+            slice(i * n // cells, -(-(i + 1) * n // cells))
+            for i, n in zip(corner, space, strict=True)
+        )
+        parts.append(jnp.mean(x[(slice(None), slice(None), *cut)], axis=tuple(range(2, x.ndim))))
+    return jnp.concatenate(parts, axis=1)
 
 
 def resnet(
@@ -125,6 +157,8 @@ def resnet(
     reduce: Literal["pool", "stride", "none"] = "pool",
     groups: int = 0,
     pass_particles: bool = False,
+    stem: Callable[[Any], Any] | None = None,
+    cells: int = 1,
     key: PRNGKeyArray,
 ) -> Classifier:
     """A classifier of images whose blocks are nets with convolutional fields.
@@ -135,6 +169,10 @@ def resnet(
     - `inputs`, `classes`: channels of the images, and number of classes.
     - `reduce`, `groups`: of the [`shootax.nn.Transition`][] between blocks.
     - `pass_particles`: whether particles are passed on from block to block; otherwise each has its own.
+    - `stem`: a module from a batch of images to one with the channels of the first block, such as an
+        [`shootax.nn.ImageStem`][]; by default a convolution of width 3.
+    - `cells`: into how many cells images are cut along each axis before the linear map to the classes,
+        which sees the mean of each channel over each cell.
     - `key`: a JAX random key.
 
     !!! example
@@ -156,6 +194,9 @@ def resnet(
     checks.one_of(reduce, REDUCTIONS, "reduction")
     groups = checks.non_negative_integer(groups, "groups")
     checks.boolean(pass_particles, "pass_particles")
+    cells = checks.positive_integer(cells, "cells")
+    if stem is not None:
+        checks.function(stem, "stem", "a module from a batch of images to a batch")
     if not nets:
         raise ValueError("A residual network needs at least one net, got none.")
     for net in nets:
@@ -180,5 +221,7 @@ def resnet(
     else:
         steps = [step for net, t in zip(nets, (*between, None), strict=True) for step in (net, t)]
         body = Chain(*(step for step in steps if step is not None))
-    stem = eqx.nn.Conv(space, inputs, channels[0], kernel_size=3, padding=1, key=keys[0])
-    return Classifier(stem, body, eqx.nn.Linear(channels[-1], classes, key=keys[1]))
+    if stem is None:
+        stem = eqx.nn.Conv(space, inputs, channels[0], kernel_size=3, padding=1, key=keys[0])
+    head = eqx.nn.Linear(channels[-1] * cells**space, classes, key=keys[1])
+    return Classifier(stem, body, head, cells)

@@ -3,6 +3,7 @@
 from shootax.paper._balls import BouncingBalls
 from shootax.paper._circles import Circles
 from shootax.paper._experiment import AbstractExperiment
+from shootax.paper._mnist import MNIST
 from shootax.paper._questions import Formulations, Networks, ParticlesAgainstData
 from shootax.paper._regression import Regression
 from shootax.paper._rotating import RotatingMNIST
@@ -15,6 +16,7 @@ _ALL: tuple[AbstractExperiment, ...] = (
     Circles(),
     RotatingMNIST(),
     BouncingBalls(),
+    MNIST(),
     ParticlesAgainstData(),
     Networks(),
     Formulations(),

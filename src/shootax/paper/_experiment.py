@@ -44,6 +44,10 @@ class AbstractExperiment(abc.ABC):
         """The same, for experiments whose seeds have data of their own."""
         return self.evaluate(settings, configuration, net)
 
+    def prepare(self, settings: Settings) -> None:
+        """Raises where something that the experiment needs, such as files of data, is missing."""
+        return None
+
     def batch_size(self, settings: Settings) -> int:
         """Samples in a batch."""
         return settings.options["batch_size"]
@@ -51,6 +55,10 @@ class AbstractExperiment(abc.ABC):
     def configurations(self, settings: Settings) -> list[Configuration]:
         """All configurations, in the order in which they are to run."""
         return models.configurations(settings)
+
+    def seeds(self, settings: Settings, configuration: Configuration) -> tuple[int, ...]:
+        """The seeds that a configuration is trained from."""
+        return settings.seeds
 
     def group_size(self, settings: Settings, configuration: Configuration) -> int:
         """How many seeds train as one program."""

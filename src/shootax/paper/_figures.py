@@ -7,7 +7,13 @@ import shutil
 from types import ModuleType
 from typing import Any
 
-from shootax.paper import _circles_figures, _latent_figures, _regression_figures, _spiral_figures
+from shootax.paper import (
+    _circles_figures,
+    _latent_figures,
+    _mnist_figures,
+    _regression_figures,
+    _spiral_figures,
+)
 from shootax.paper._catalogue import COLLECTIONS
 from shootax.paper._published import PUBLISHED
 from shootax.paper._questions import figures as _questions_figures
@@ -20,6 +26,7 @@ _DRAWN_BY: dict[str, ModuleType] = {
     "cubic": _regression_figures,
     "spiral": _spiral_figures,
     "circles": _circles_figures,
+    "mnist": _mnist_figures,
     "questions-data": _questions_figures,
     "questions-networks": _questions_figures,
     "questions-formulations": _questions_figures,
@@ -46,6 +53,8 @@ def draw_figures(folder: str | os.PathLike) -> tuple[list[pathlib.Path], list[st
             notes.append(f"No figure {name}: {error}")
     if results.settings.experiment in COLLECTIONS["questions"]:
         tables = {"results.md": _questions_figures.table(results)}
+    elif results.settings.experiment == "mnist":
+        tables = {"results.md": _mnist_figures.table(results)}
     else:
         tables = {"results.md": results_table(results)}
     if results.settings.experiment in ("quadratic", "cubic", "spiral"):

@@ -24,7 +24,7 @@ def planned(experiment: AbstractExperiment, settings: Settings) -> list[Group]:
     groups = []
     for configuration in experiment.configurations(settings):
         size = experiment.group_size(settings, configuration)
-        for part in split_seeds(settings.seeds, size):
+        for part in split_seeds(experiment.seeds(settings, configuration), size):
             name = f"{configuration.name}-{seeds_name(part)}"
             columns = configuration.as_columns(settings)
             groups.append(Group(name, configuration.title, columns, part))
@@ -49,6 +49,7 @@ def reproduce(
     - `settings`: those of [`shootax.paper.make_settings`][].
     - `out`, `jobs`, `engine`, `checkpoint_seconds`, `console`: see [`shootax.sweeps.run_sweep`][].
     """
+    experiment.prepare(settings)
     sweep = Sweep(
         "shootax.paper._reproduce:train_group",
         settings.as_json(),
