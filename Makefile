@@ -3,6 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+DEV_READY := $(VENV)/.dev-ready
 BENCH_READY := $(VENV)/.bench-ready
 DOCS_READY := $(VENV)/.docs-ready
 FLOOR := .venv-floor
@@ -10,7 +11,8 @@ NEWEST := .venv-newest
 BROWSER_READY := $(VENV)/.browser-ready
 MUTATE_READY := $(VENV)/.mutate-ready
 WORKERS ?= 2
-PIP := -m pip install --quiet --disable-pip-version-check
+# The interpreter compiles what it imports; to compile whole packages takes as long as to install them.
+PIP := -m pip install --quiet --disable-pip-version-check --no-compile
 
 # A few minutes of tests that touch every dependency, and the parts of JAX that change most.
 QUICK := tests/test_net.py tests/test_fields.py tests/test_hamiltonian.py tests/test_storage.py \
@@ -38,8 +40,13 @@ help:
 $(READY): pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit("Python 3.11 or newer is needed, this is " + sys.version.split()[0] if sys.version_info < (3, 11) else 0)'
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python $(PIP) --editable '.[dev]'
+	$(BIN)/python $(PIP) --editable '.[test]'
 	touch $(READY)
+
+# Formatter, linter, types, and the engines that only the long tests start.
+$(DEV_READY): $(READY)
+	$(BIN)/python $(PIP) --editable '.[dev]'
+	touch $(DEV_READY)
 
 demo: $(READY)
 	$(BIN)/shootax demo --out demo
@@ -48,11 +55,11 @@ test: $(READY)
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
 
 # The long run has the compiler as users have it (see tests/conftest.py).
-test-all: $(READY) lint
+test-all: $(DEV_READY) lint
 	XLA_FLAGS= $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m "slow or not slow"
 
 # A smaller one: make torture TORTURE="--parts fuzz --scale 0.1"
-torture: $(READY)
+torture: $(DEV_READY)
 	$(BIN)/python -m tools.torture --json torture.json $(TORTURE)
 
 $(FLOOR)/.ready: pyproject.toml tools/floors.py
@@ -72,7 +79,7 @@ test-newest:
 	$(NEWEST)/bin/python tools/smoke.py cli export plots sklearn tables
 	XLA_FLAGS= $(NEWEST)/bin/python -m pytest -n $(WORKERS) --dist worksteal $(QUICK)
 
-$(MUTATE_READY): $(READY)
+$(MUTATE_READY): $(DEV_READY)
 	$(BIN)/python $(PIP) --editable '.[mutate]'
 	touch $(MUTATE_READY)
 
@@ -80,7 +87,7 @@ $(MUTATE_READY): $(READY)
 mutate: $(MUTATE_READY)
 	$(BIN)/python -m tools.mutate
 
-build: $(READY)
+build: $(DEV_READY)
 	rm -rf dist
 	$(BIN)/python -m build --outdir dist
 	$(BIN)/python tools/check_build.py dist
@@ -113,12 +120,12 @@ docs: $(DOCS_READY)
 docs-serve: $(DOCS_READY)
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs serve
 
-lint: $(READY)
+lint: $(DEV_READY)
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/basedpyright --pythonpath $(BIN)/python
 
-format: $(READY)
+format: $(DEV_READY)
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
