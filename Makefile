@@ -66,7 +66,7 @@ $(FLOOR)/.ready: pyproject.toml tools/floors.py
 	rm -rf $(FLOOR)
 	$(PYTHON) -m venv $(FLOOR)
 	$(FLOOR)/bin/python tools/floors.py > $(FLOOR)/floors.txt
-	$(FLOOR)/bin/python $(PIP) --constraint $(FLOOR)/floors.txt --editable '.[test]'
+	$(FLOOR)/bin/python $(PIP) --constraint $(FLOOR)/floors.txt --editable '.[test,ray,search,grain]'
 	touch $@
 
 test-floor: $(FLOOR)/.ready
@@ -75,7 +75,7 @@ test-floor: $(FLOOR)/.ready
 
 test-newest:
 	$(PYTHON) -m venv $(NEWEST)
-	$(NEWEST)/bin/python $(PIP) --upgrade --upgrade-strategy eager --editable '.[test]'
+	$(NEWEST)/bin/python $(PIP) --upgrade --upgrade-strategy eager --editable '.[test,ray,search,grain]'
 	$(NEWEST)/bin/python tools/smoke.py cli export plots sklearn tables
 	XLA_FLAGS= $(NEWEST)/bin/python -m pytest -n $(WORKERS) --dist worksteal $(QUICK)
 
