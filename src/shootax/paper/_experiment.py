@@ -65,6 +65,12 @@ class AbstractExperiment(abc.ABC):
         batch = self.batch_size(settings)
         return models.group_size(lambda: self.net(settings, configuration, 0), batch)
 
+    def start(
+        self, settings: Settings, configuration: Configuration, seeds: Sequence[int]
+    ) -> list[Any]:
+        """What is trained from each seed, before training."""
+        return [self.net(settings, configuration, seed) for seed in seeds]
+
     def train(
         self,
         settings: Settings,
@@ -78,14 +84,17 @@ class AbstractExperiment(abc.ABC):
         data, fit_options = self.task(settings, configuration)
         options = {**settings.options, **configuration.more}
         return fit_many(
-            [self.net(settings, configuration, seed) for seed in seeds],
+            self.start(settings, configuration, seeds),
             *data,
             seeds=seeds,
             together=True,
-            batch_size=self.batch_size(settings),
             data_strength=options["data_weight"],  # as recorded settings call it
             penalty_strength=options["penalty_weight"],
             progress=progress,
             checkpoint=checkpoint,
-            **{"epochs": settings.epochs, **fit_options},
+            **{
+                "epochs": settings.epochs,
+                "batch_size": self.batch_size(settings),
+                **fit_options,
+            },
         )

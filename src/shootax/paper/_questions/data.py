@@ -8,7 +8,7 @@ each sample with the momenta that belong to trained free weights, $p = -∇_{z(0
 """
 
 import dataclasses
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import equinox as eqx
@@ -21,17 +21,14 @@ from shootax import (
     Cosine,
     DivergedError,
     Ensemble,
-    FitResult,
     Net,
     Optimizer,
     Particles,
     Piecewise,
     UpDown,
-    fit_many,
     flow,
     penalty,
 )
-from shootax.extend import Checkpoint
 from shootax.nn import AffineLift
 from shootax.paper._experiment import AbstractExperiment
 from shootax.paper._plan import Configuration, Settings
@@ -127,6 +124,9 @@ class ParticlesAgainstData(AbstractExperiment):
             freeze=freeze,
             lr_scale=scale,
         )
+        if configuration.more["positions"] == "costates":  # a start that is nearly optimal
+            rate = 0.02 * options["learning_rate"]
+            optimizer = dataclasses.replace(optimizer, learning_rate=rate)
         return _data(settings, configuration), {"optimizer": optimizer}
 
     def net(self, settings: Settings, configuration: Configuration, seed: int) -> Net:
@@ -152,42 +152,22 @@ class ParticlesAgainstData(AbstractExperiment):
             )
         return Net(field, control, lift=lift, integrator=integrator, key=key)
 
-    def train(
-        self,
-        settings: Settings,
-        configuration: Configuration,
-        seeds: Sequence[int],
-        *,
-        checkpoint: Checkpoint | None = None,
-        progress: Callable[[int, str], None] | None = None,
-    ) -> list[FitResult | DivergedError]:
-        """Trains a net from each seed; for costates, first one with free weights."""
+    def start(
+        self, settings: Settings, configuration: Configuration, seeds: Sequence[int]
+    ) -> list[Net]:
+        """The nets before training; for costates, with the momenta of data in trained free weights."""
+        nets = super().start(settings, configuration, seeds)
         if configuration.more["positions"] != "costates":
-            return super().train(
-                settings, configuration, seeds, checkpoint=checkpoint, progress=progress
-            )
+            return nets
         more = {**configuration.more, "positions": "none"}
         free = Configuration("dynamic-direct", configuration.inflation, None, more)
-        data, told = self.task(settings, configuration)
-        nets = []
-        for seed, outcome in zip(seeds, super().train(settings, free, seeds), strict=True):
+        (x, y), strength = _data(settings, configuration), settings.options["data_weight"]
+        out = []
+        for net, outcome in zip(nets, self.train(settings, free, seeds), strict=True):
             result = outcome.result if isinstance(outcome, DivergedError) else outcome
-            p = _costates(result.net, data[0], data[1], settings.options["data_weight"])
-            net = self.net(settings, configuration, seed)
-            nets.append(eqx.tree_at(lambda n: n.control.ensemble.p, net, p))
-        return fit_many(
-            nets,
-            *data,
-            seeds=seeds,
-            together=True,
-            epochs=settings.epochs,
-            batch_size=self.batch_size(settings),
-            data_strength=settings.options["data_weight"],
-            penalty_strength=settings.options["penalty_weight"],
-            progress=progress,
-            checkpoint=checkpoint,
-            optimizer=_small_steps(told["optimizer"]),
-        )
+            p = _costates(result.net, x, y, strength)
+            out.append(eqx.tree_at(lambda n: n.control.ensemble.p, net, p))
+        return out
 
     def evaluate(
         self, settings: Settings, configuration: Configuration, net: Net
@@ -198,11 +178,6 @@ class ParticlesAgainstData(AbstractExperiment):
         cost = float(penalty(net))
         energy = options["data_weight"] * error + options["penalty_weight"] * cost
         return {"train_mse": error, "penalty": cost, "energy": energy}
-
-
-def _small_steps(optimizer: Optimizer) -> Optimizer:
-    """From a start that is nearly optimal."""
-    return dataclasses.replace(optimizer, learning_rate=0.02 * optimizer.learning_rate)
 
 
 def _data(settings: Settings, configuration: Configuration) -> tuple[np.ndarray, np.ndarray]:

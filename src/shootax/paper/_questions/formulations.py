@@ -15,7 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
 
-from shootax import FORMULATIONS, DivergedError, FitResult, Net, Uniform, fit_many, penalty, theory
+from shootax import FORMULATIONS, DivergedError, FitResult, Net, Uniform, penalty, theory
 from shootax.extend import Checkpoint
 from shootax.paper import _models as models
 from shootax.paper._experiment import AbstractExperiment
@@ -120,6 +120,14 @@ class Formulations(AbstractExperiment):
             readout=2 if circles else None,
         )
 
+    def start(
+        self, settings: Settings, configuration: Configuration, seeds: Sequence[int]
+    ) -> list[Any]:
+        """The nets with their training sets."""
+        nets = super().start(settings, configuration, seeds)
+        splits = [_split(configuration, seed) for seed in seeds]
+        return [OnOwnData(net, split) for net, split in zip(nets, splits, strict=True)]
+
     def train(
         self,
         settings: Settings,
@@ -130,20 +138,8 @@ class Formulations(AbstractExperiment):
         progress: Callable[[int, str], None] | None = None,
     ) -> list[FitResult | DivergedError]:
         """Trains a net from each seed on a training set of its own, all as one program."""
-        data, told = self.task(settings, configuration)
-        outcomes = fit_many(
-            [
-                OnOwnData(self.net(settings, configuration, seed), _split(configuration, seed))
-                for seed in seeds
-            ],
-            *data,
-            seeds=seeds,
-            together=True,
-            data_strength=configuration.more["data_weight"],
-            penalty_strength=settings.options["penalty_weight"],
-            progress=progress,
-            checkpoint=checkpoint,
-            **told,
+        outcomes = super().train(
+            settings, configuration, seeds, checkpoint=checkpoint, progress=progress
         )
         return [_alone(outcome) for outcome in outcomes]
 
