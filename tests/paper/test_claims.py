@@ -20,6 +20,7 @@ from shootax.paper import (
 )
 from shootax.paper import _claims as claims
 from shootax.paper._statistics import discordant_p, holm, paired_p, pseudomedian
+from shootax.paper._tables import results_table
 
 RESULTS = pathlib.Path(__file__).parents[2] / "docs" / "results"
 
@@ -130,6 +131,17 @@ def test_messages():
         check_claims([results(), results()])
 
 
+def test_the_table_of_results_has_a_line_for_each_configuration():
+    lines = [line.split("|")[1:-1] for line in results_table(results(lost=(3,))).splitlines()]
+    assert {len(line) for line in lines} == {len(lines[0])}
+    cells = [[cell.strip() for cell in line] for line in lines]
+    assert [line[:4] for line in cells[2:4]] == [
+        ["dynamic-direct", "4", "–", "10/10"],
+        ["dynamic-particles", "4", "15", "9/10"],
+    ]
+    assert len(cells) == 2 + 2 * 4
+
+
 def test_a_level_instead_of_other_runs():
     base = results()
     claim = Claim("small", "test_mse", {"formulation": "static-direct"}, 100.0)
@@ -140,16 +152,17 @@ def test_a_level_instead_of_other_runs():
 
 def test_published_results_side_by_side(tmp_path):
     folders = [RESULTS / f"quadratic-{name}" for name in ("best", "averaged", "paper")]
-    findings, paths = compare_recipes(folders, tmp_path)
+    out = tmp_path / "new" / "folder"
+    findings, paths = compare_recipes(folders, out)
     assert [path.name for path in paths] == [
         "recipes.png",
         "recipes.svg",
         "claims.md",
         "claims.json",
     ]
-    stored = json.loads((tmp_path / "claims.json").read_text())
+    stored = json.loads((out / "claims.json").read_text())
     assert len(stored) == len(findings)
-    header = (tmp_path / "claims.md").read_text().splitlines()[0]
+    header = (out / "claims.md").read_text().splitlines()[0]
     assert header == "| the paper says | `paper` | `averaged` | `best` |"
     complexity = [e for e in findings if e.recipe == "averaged" and "complexity" in e.claim.text]
     assert {each.verdict for each in complexity} == {"holds"}  # as the page has it

@@ -7,7 +7,9 @@ import pytest
 import shootax as sx
 from shootax.data import spiral
 from shootax.paper import EXPERIMENTS, Configuration, make_settings, planned
+from shootax.paper._models import optimizer
 from shootax.paper._spiral import LONG, mean_norm, norms, pasted, snippet_times
+from shootax.paper._tables import parameters_table
 
 
 def groups(name, **options):
@@ -54,6 +56,33 @@ def test_best_changes_only_how_it_is_trained():
     same = ("data_weight", "penalty_weight", "training", "batch_size", "steps")
     assert settings[0].epochs == settings[1].epochs
     assert [settings[0].options[k] for k in same] == [settings[1].options[k] for k in same]
+
+
+def test_what_recipes_freeze_and_minimise():
+    """Positions rest at first where a recipe says so; the spiral is trained by norms or by squares."""
+    experiment = EXPERIMENTS["spiral"]
+    options = make_settings(experiment, "smoke").options
+    for name, particles in (("dynamic-particles", 5), ("dynamic-direct", None)):
+        configuration = Configuration(name, 16, particles)
+        made = optimizer(configuration, {**options, "frozen_epochs": 7})
+        assert made.freeze == ({"visible-positions": 7} if particles else None)
+        assert optimizer(configuration, {**options, "frozen_epochs": 0}).freeze is None
+    for kind, loss in (("norm", mean_norm), ("mse", "mse")):
+        settings = make_settings(experiment, "smoke")
+        settings.options["loss"] = kind
+        assert experiment.task(settings, experiment.configurations(settings)[0])[1]["loss"] == loss
+
+
+def test_the_table_of_parameters():
+    lines = [
+        [c.strip() for c in line.split("|")[1:-1]]
+        for line in parameters_table("cubic").splitlines()
+    ]
+    assert {len(line) for line in lines} == {len(lines[0])}
+    column = lines[0].index("α = 16")
+    (entry,) = [line[column] for line in lines if line[:2] == ["particles", "15"]]
+    assert entry == "542"
+    assert {line[1] for line in lines if line[0] == "static-direct"} == {"–"}
 
 
 def test_options_replace_what_the_preset_says():

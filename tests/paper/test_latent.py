@@ -26,12 +26,12 @@ def test_comparison_means_over_seeds_that_ended_well():
         {"formulation": "static-direct", "status": "ok", "test_mse": 0.01},
         {"formulation": "static-direct", "status": "ok", "test_mse": 0.03},
         {"formulation": "static-direct", "status": "diverged", "test_mse": None},
+        {"formulation": "dynamic-direct", "status": "ok", "test_mse": 0.5},
     ]
-    assert comparison("rotating-mnist", runs)[-1] == (
-        "static-direct",
-        "0.0200 ± 0.0141",
-        "here, 2 seeds",
-    )
+    assert comparison("rotating-mnist", runs)[-2:] == [
+        ("static-direct", "0.0200 ± 0.0141", "here, 2 seeds"),
+        ("dynamic-direct", "0.5000", "here, 1 seed"),
+    ]
 
 
 @pytest.mark.slow

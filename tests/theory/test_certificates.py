@@ -1,5 +1,6 @@
 """Every bound holds: for random models, for trained ones, and sharply where it can be."""
 
+import dataclasses
 import json
 
 import equinox as eqx
@@ -188,6 +189,12 @@ def test_other_controls(kind):
     found = check(net, inputs(field))
     assert found.conserved == (kind == "frozen")
     assert found.integrator_error < 1e-4  # jumps are met at the right side
+    least = 1 / found["Lipschitz constant of the inverse"].bound
+    for factor, invertible in ((1.5, True), (0.9, False)):
+        other = dataclasses.replace(found, smallest_singular_value=factor * least)
+        assert other.is_homeomorphism == invertible
+    steps = {"piecewise": 51, "frozen": 50}[kind]  # so that jumps are on the grid
+    assert weight_path(net, 50).steps == steps
 
 
 def test_a_ball_instead_of_the_data():
@@ -226,6 +233,11 @@ def test_an_activation_of_one_s_own():
     bounds = theory.ActivationBounds(lipschitz=1.1, growth=1.0)
     first, second = (check(net, x, activations=given) for given in (bounds, {swish: bounds}))
     assert first.rows == second.rows
+    flat, steep = (
+        field_bounds(net, (2,), theory.ActivationBounds(lipschitz=slope)).growths
+        for slope in (1.0, 3.0)
+    )
+    assert [b.c1 for b in steep] == pytest.approx([9 * a.c1 for a in flat])
     with pytest.raises(ValueError, match="finite Lipschitz constant"):
         theory.ActivationBounds(lipschitz=np.inf)
 

@@ -9,6 +9,7 @@ from scipy.integrate import solve_ivp
 import shootax as sx
 from shootax import theory
 from shootax.data import spiral
+from shootax.theory._approximate import _features
 
 DIM, WIDTH = 2, 5
 TIGHT = sx.Dopri5(rtol=1e-11, atol=1e-12)
@@ -202,3 +203,28 @@ def test_a_flow_that_leaves_the_box_has_no_bound():
     """A push that a coarse fit overdoes: without a margin the net leaves the box."""
     found = theory.approximate_flow(vortex, np.ones((1, 2)), slices=1, width=2, margin=0.0)
     assert found.bound == np.inf or found.measured <= found.bound
+
+
+def test_features_cross_the_box():
+    """Planes through points of the box, as steep as the box is wide; wider layers add neurons."""
+    low, high = np.array([-1.0, 10.0]), np.array([3.0, 10.5])
+    wide, narrow = (_features(n, low, high, np.random.default_rng(0)) for n in (200, 50))
+    np.testing.assert_array_equal(wide["theta2"][:50], narrow["theta2"])
+    steep = np.linalg.norm(wide["theta2"] * (high - low) / 2, axis=1)
+    assert 0.3 <= steep.min() < 0.35
+    assert 2.4 < steep.max() <= 2.5
+    corners = np.array([[x, y] for x in (low[0], high[0]) for y in (low[1], high[1])])
+    sides = corners @ wide["theta2"].T + wide["b2"]
+    assert np.all(sides.min(axis=0) <= 0)
+    assert np.all(sides.max(axis=0) >= 0)
+
+
+def test_errors_are_taken_at_twice_as_many_points():
+    sizes = set()
+
+    def velocity(t, x):
+        sizes.add(len(x))
+        return vortex(t, x)
+
+    theory.approximate_flow(velocity, np.ones((1, 2)), slices=1, width=2, samples=70)
+    assert {70, 140} <= sizes

@@ -7,10 +7,9 @@ import pathlib
 
 from . import nursery, table
 from .edits import Edit
-from .guess import guess
 from .reach import RED, Reach, record
 from .sample import named, package, sample
-from .trial import QUICK, Outcome, long_trial, red, trial
+from .trial import LONG, QUICK, Outcome, red, trial
 
 RESULTS = nursery.FOLDER / "results"
 
@@ -19,7 +18,6 @@ def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m tools.mutate", description=__doc__)
     parser.add_argument("--count", type=int, default=320, help="number of changes")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--budget", type=float, default=20, help="seconds of tests for one change")
     parser.add_argument("--cap", type=float, default=60, help="processor time for one change")
     parser.add_argument("--again", action="store_true", help="runs the survivors again")
     parser.add_argument("--long", action="store_true", help="runs survivors against slow tests")
@@ -66,12 +64,8 @@ def _run(drawn: list[Edit], options: argparse.Namespace) -> None:
             continue
         if known and (known.noticed or known.invalid or not options.again):
             continue
-        if options.long:
-            files = [*reach.files(edit), *guess(edit, reach.unrecorded())]
-            outcome = long_trial(edit, files, options.cap)
-        else:
-            files = guess(edit, reach.unrecorded())
-            outcome = trial(edit, reach.choose(edit, options.budget), files, options.cap)
+        marks = LONG if options.long else QUICK
+        outcome = trial(edit, reach.nearest(edit), options.cap, marks, reach.red)
         _keep(place, outcome)
         print(f"[{i + 1}/{len(drawn)}] {edit.file}:{edit.line} {edit.kind} {edit.name}: ", end="")
         print(f"{_said(outcome)} ({outcome.tests} tests, {outcome.seconds:.0f} s)", flush=True)

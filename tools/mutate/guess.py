@@ -1,46 +1,92 @@
-"""Files of tests for a change by their words alone, where nothing is recorded of what they execute."""
+"""The tests nearest to a change by their words: rare words that both have count most."""
 
+import ast
+import collections
+import dataclasses
 import functools
+import math
 import pathlib
 import re
 
 from .edits import Edit
 from .nursery import ROOT
-from .outline import outline
+from .outline import outline, owner
 from .sample import SOURCE, package
 
 
-@functools.cache
-def _texts(files: tuple[str, ...]) -> dict[str, str]:
-    return {file: (ROOT / file).read_text("utf-8").lower() for file in files}
+@dataclasses.dataclass(frozen=True)
+class Document:
+    """A test function and the words of its text, of its decorators and of its file's name."""
+
+    name: str
+    words: frozenset[str]
+
+    @property
+    def file(self) -> str:
+        return self.name.partition("::")[0]
+
+
+def _words(text: str) -> list[str]:
+    found = []
+    for word in re.findall(r"[A-Za-z_]{3,}", text):
+        found.append(word.lower().strip("_"))
+        found += [part for part in word.lower().split("_") if len(part) > 2]
+    return [word.removesuffix("s") for word in found]
 
 
 @functools.cache
-def _public(file: str) -> tuple[str, ...]:
-    """The functions and classes at the top of a file that tests may name."""
-    names = [name for *_, name, _ in outline((SOURCE / file).read_bytes())]
-    return tuple(name.lower() for name in names if "." not in name and not name.startswith("_"))
+def _documents(files: tuple[str, ...]) -> tuple[list[Document], dict[str, float]]:
+    out, counts = [], collections.Counter()
+    for file in files:
+        source = (ROOT / file).read_text("utf-8")
+        lines, place = source.splitlines(), file.replace("/", " ").replace("test", " ")
+        helpers: dict[str, str] = {}
+        for node in ast.parse(source).body:
+            first = min([node.lineno, *(d.lineno for d in getattr(node, "decorator_list", ()))])
+            text = "\n".join(lines[first - 1 : node.end_lineno])
+            if isinstance(node, ast.FunctionDef) and node.name.startswith("test"):
+                used = " ".join(helpers[w] for w in set(re.findall(r"\w+", text)) if w in helpers)
+                words = frozenset(_words(f"{place} {text} {used}"))
+                out.append(Document(f"{file}::{node.name}", words))
+                counts.update(words)
+            elif isinstance(node, ast.FunctionDef | ast.ClassDef):
+                helpers[node.name] = text
+            elif isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
+                helpers[node.targets[0].id] = text
+    return out, {word: math.log(len(out) / count) for word, count in counts.items()}
 
 
-def _stem(word: str) -> str:
-    return word.strip("_").rstrip("s")
+def _query(edit: Edit) -> dict[str, float]:
+    """The words of a change: those of its line, its function, its module, its package."""
+    source = (SOURCE / edit.file).read_bytes()
+    functions, lines = outline(source), source.decode().splitlines()
+    first, _, _ = owner(functions, edit.line)
+    last = min((end for start, end, *_ in functions if start == first), default=len(lines))
+    public = [name for *_, name, _ in functions if "." not in name and not name.startswith("_")]
+    around = lines[max(edit.line - 3, 0) : edit.line + 4]
+    weights: dict[str, float] = {}
+    for weight, text in (
+        (0.15, "\n".join(lines[first - 1 : last])),
+        (0.6, " ".join(public)),
+        (0.6, "\n".join(around)),
+        (1.0, f"{edit.old} {lines[edit.line - 1]}"),
+        (1.5, package(edit.file).replace("sklearn", "estimators")),
+        (2.0, f"{edit.function.replace('.', ' ')} {pathlib.PurePath(edit.file).stem}"),
+    ):
+        weights |= {word: max(weight, weights.get(word, 0.0)) for word in _words(text)}
+    return weights
 
 
-def guess(edit: Edit, files: tuple[str, ...], most: int = 3) -> list[str]:
-    """The files that name the function of a change, its module or its package most, best first."""
-    own, module = _stem(package(edit.file)), _stem(pathlib.PurePath(edit.file).stem)
-    own = {"sklearn": "estimator"}.get(own, own)
-    names = {part.lower() for part in edit.function.split(".") if len(part) > 3}
-    words = set(re.findall(r"[a-z_]{4,}", edit.old.lower()))
+def guess(edit: Edit, files: tuple[str, ...], most: int = 40) -> dict[str, float]:
+    """The nearest test functions, best first, each with its score."""
+    documents, rare = _documents(files)
+    query, scores = _query(edit), {}
+    for document in documents:
+        found = sum(w * rare[word] for word, w in query.items() if word in document.words)
+        scores[document.name] = found / math.log(20 + len(document.words))
+    return dict(sorted(scores.items(), key=lambda entry: -entry[1])[:most])
 
-    def score(file: str) -> float:
-        text, path = _texts(files)[file], file.lower()
-        found = 4.0 * (own in path) + 5.0 * (module in pathlib.PurePath(path).stem)
-        found += 2.0 * sum(
-            min(2, len(re.findall(rf"\b{re.escape(name)}\b", text))) for name in names
-        )
-        found += 0.5 * sum(min(4, text.count(name)) for name in _public(edit.file))
-        return found + 0.5 * sum(word in text for word in words) + min(3, text.count(module)) / 2
 
-    ranked = sorted(files, key=lambda file: (-score(file), file))
-    return [file for file in ranked[:most] if score(file) >= 4]
+def near_words(edit: Edit) -> list[str]:
+    """The words that matter most: those of the line, the function, the module, the package."""
+    return [word for word, weight in _query(edit).items() if weight >= 1]

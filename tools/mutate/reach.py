@@ -17,9 +17,10 @@ import time
 from typing import Any
 
 from .edits import Edit
+from .guess import guess
 from .nursery import FOLDER, ROOT, child
 from .outline import outline, owner
-from .sample import SOURCE, package
+from .sample import SOURCE
 
 FORMAT = 1
 RED = FOLDER / "red.json"  # tests that noticed a change, and fail without one as well
@@ -152,60 +153,28 @@ class Reach:
                         continue
                     self.functions[function].append((test, int(bits, 16)))
 
-    def choose(self, edit: Edit, budget: float) -> list[Test]:
-        """The tests for a change: those that execute its line first, then those of its function."""
+    def nearest(self, edit: Edit) -> list[str]:
+        """The test functions for a change, nearest first: by their words, and those that execute its
+        line before those that execute its function. Where it is recorded that one does neither, it
+        stands behind."""
         first, name, digest = owner(outline((SOURCE / edit.file).read_bytes()), edit.line)
         path, line = f"{edit.file}::{name}", 1 << (edit.line - first)
-        exact = [t for t, bits in self.functions.get(f"{path}@{digest}", ()) if bits & line]
-        groups = [exact if edit.function == name else [], self._reaching(path + "@")]
-        whole = not self.unrecorded()  # else there are files that may be nearer
-        if whole:
-            groups.append([t for file in {t.file for t in groups[1]} for t in self.tests[file]])
-        if not groups[1] or edit.function != name:  # what runs at import: whatever uses it
-            groups = [self._reaching(path + "."), self._reaching(f"{edit.file}::")]
-        own = package(edit.file).strip("_")
-        if whole:
-            groups.append([t for file, tests in self.tests.items() if own in file for t in tests])
-        words = words_of(edit)
-        chosen: dict[Test, None] = {}
-        for group in groups:
-            chosen.update(dict.fromkeys(_by_turns(group, words)))
-        spent, out = 0.0, []
-        for test in chosen:
-            if test.name not in self.red and (spent + test.seconds <= budget or not out):
-                spent += test.seconds
-                out.append(test)
-        return out
+        found = self.functions.get(f"{path}@{digest}", ())
+        exact = {t.function for t, bits in found if bits & line}
+        near = {t.function for t in self._reaching(path + "@")}
+        inside = name and edit.function == name  # else it runs at import
 
-    def unrecorded(self) -> tuple[str, ...]:
-        """The files of tests of which nothing is recorded."""
-        return tuple(f for f in test_files() if f not in self.recorded)
+        def factor(test: str) -> float:
+            if not inside or test.partition("::")[0] not in self.recorded:
+                return 1.0
+            return 1.3 if test in exact else 1.0 if test in near else 0.5
 
-    def files(self, edit: Edit) -> list[str]:
-        """The files of tests that execute the function of a change, or bear the name of its package."""
-        _, name, _ = owner(outline((SOURCE / edit.file).read_bytes()), edit.line)
-        own = package(edit.file).strip("_")
-        found = {t.file for t in self._reaching(f"{edit.file}::{name}")}
-        return sorted(found | {file for file in self.tests if own in file})
+        scores = guess(edit, tuple(test_files()))
+        files: dict[str, float] = {}
+        for test, score in scores.items():  # files whose best test is near
+            files.setdefault(test.partition("::")[0], score)
+        ranks = {t: factor(t) * (s + 0.3 * files[t.partition("::")[0]]) for t, s in scores.items()}
+        return sorted(ranks, key=lambda test: -ranks[test])
 
     def _reaching(self, start: str) -> list[Test]:
         return [t for f in self.functions if f.startswith(start) for t, _ in self.functions[f]]
-
-
-def words_of(edit: Edit) -> set[str]:
-    """The words of a change, which the names of the nearest tests have, too."""
-    stem, own = pathlib.PurePath(edit.file).stem, package(edit.file).strip("_")
-    function = edit.function.rpartition(".")[2]
-    return {own, *re.findall(r"[a-z]{3,}", f"{stem} {function} {edit.old}".lower())}
-
-
-def _by_turns(tests: list[Test], words: set[str]) -> list[Test]:
-    """Those whose names have most of the words first, a case of every test function before a second
-    case of any, and quick ones before slow ones."""
-    counts = collections.Counter()
-    ranked = []
-    for test in sorted(set(tests), key=lambda test: (test.seconds, test.name)):
-        known = sum(word in test.name.lower() for word in words)
-        ranked.append((counts[test.function] - known, test.seconds, test.name, test))
-        counts[test.function] += 1
-    return [test for *_, test in sorted(ranked, key=lambda entry: entry[:3])]

@@ -1,5 +1,6 @@
 """One change, and the tests that should notice it."""
 
+import collections
 import contextlib
 import dataclasses
 import importlib
@@ -7,17 +8,19 @@ import os
 import pathlib
 import shutil
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import Any
 
+import pytest
+
 from .edits import Edit
+from .guess import near_words
 from .nursery import FOLDER, child
-from .reach import Test, words_of
 from .sample import SOURCE
 
 QUICK = "not slow and not browser"
 LONG = "slow and not browser"
-FIRST = 6.0  # seconds of tests that run before the rest is collected
+FIRST, CASES = 8, 8  # test functions that run before all others, and how many cases of each
 
 
 @dataclasses.dataclass(frozen=True)
@@ -39,21 +42,42 @@ class Outcome:
 class Chooser:
     """A plugin for pytest: the tests that are wanted, in their order, and those that fail."""
 
-    def __init__(self, wanted: Callable[[str], Any]):
-        self.wanted = wanted
+    def __init__(
+        self,
+        wanted: Callable[[str], int | None],
+        cases: int,
+        done: Collection[str] = (),
+        words: Collection[str] = (),
+    ):
+        self.wanted, self.cases, self.done, self.words = wanted, cases, done, words
+        self.started: list[str] = []
         self.failed: list[str] = []
-        self.ran, self.broken = 0, ""
+        self.broken = ""
 
+    @pytest.hookimpl(trylast=True)  # behind the choice by marks
     def pytest_collection_modifyitems(self, items):
-        ranks = {item: self.wanted(item.nodeid) for item in items}
-        items[:] = sorted((i for i in items if ranks[i] is not None), key=lambda i: ranks[i])
+        ranks, counts = {}, collections.Counter()
+        for item in sorted(items, key=self._near):
+            function = item.nodeid.partition("[")[0]
+            rank = self.wanted(item.nodeid)
+            rank = self.wanted(function) if rank is None else rank
+            if rank is not None and item.nodeid not in self.done and counts[function] < self.cases:
+                ranks[item] = rank
+                counts[function] += 1
+        items[:] = sorted(ranks, key=lambda item: ranks[item])
+
+    def _near(self, item) -> int:
+        case = item.nodeid.partition("[")[2].lower()
+        return -sum(word in case for word in self.words)
 
     def pytest_collectreport(self, report):
         if report.failed:
             self.broken = self.broken or report.nodeid or "collection"
 
+    def pytest_runtest_logstart(self, nodeid, location):
+        self.started.append(nodeid)
+
     def pytest_runtest_logreport(self, report):
-        self.ran += report.when == "call"
         if report.failed and report.nodeid not in self.failed:
             self.failed.append(report.nodeid)
 
@@ -78,16 +102,11 @@ def overlay(edit: Edit | None, name: str) -> Iterator[str]:
         shutil.rmtree(place, ignore_errors=True)
 
 
-def run_tests(
-    place: str, files: list[str], wanted: Callable[[str], Any], marks: str, *options: str
-) -> Chooser:
+def run_tests(place: str, files: list[str], chooser: Chooser, marks: str, *options: str) -> Chooser:
     """Runs tests against the source in `place`, in this process."""
-    import pytest
-
     if place not in sys.path:
         sys.path.insert(0, place)
     os.environ["PYTHONPATH"] = place
-    chooser = Chooser(wanted)
     scratch = FOLDER / "scratch" / pathlib.Path(place).name
     scratch.parent.mkdir(exist_ok=True)
     options = ("-q", "-p", "no:cacheprovider", "-m", marks, f"--basetemp={scratch}", *options)
@@ -118,35 +137,18 @@ def _found(edit: Edit, chooser: Chooser, ran: int) -> dict:
     return {"failed": failed, "broken": chooser.broken, "ran": ran, "invalid": invalid}
 
 
-def _quick(edit: Edit, place: str, tests: list[Test], files: list[str]) -> dict:
-    """The nearest tests first, as collecting many files takes longer than most tests."""
-    spent, near = 0.0, 0
-    for test in tests:
-        spent += test.seconds
-        near += spent <= FIRST or near == 0
-    stages = [_ranked([t.name for t in part]) for part in (tests[:near], tests[near:]) if part]
-    stages += [([file], lambda name: _distance(edit, name)) for file in files]
-    ran, chooser = 0, Chooser(lambda name: None)
-    for chosen, rank in stages:
-        chooser = run_tests(place, chosen, rank, QUICK, "-x")
-        ran += chooser.ran
+def _run(edit: Edit, place: str, tests: list[str], marks: str, without: list[str]) -> dict:
+    """Some cases of the nearest tests first, as collecting files takes longer than most tests."""
+    done, words = list(without), near_words(edit)
+    chooser = Chooser(lambda name: None, 0)
+    for chosen, cases in ((tests[:FIRST], CASES), (tests, 10**6)):
+        files = list(dict.fromkeys(name.partition("::")[0] for name in chosen))
+        ranks = {name: i for i, name in enumerate(chosen)}
+        chooser = run_tests(place, files, Chooser(ranks.get, cases, done, words), marks, "-x")
+        done += chooser.started
         if chooser.failed or chooser.broken:
             break
-    return _found(edit, chooser, ran)
-
-
-def _ranked(names: list[str]) -> tuple[list[str], Callable[[str], Any]]:
-    files = list(dict.fromkeys(name.partition("::")[0] for name in names))
-    return files, {name: i for i, name in enumerate(names)}.get
-
-
-def _distance(edit: Edit, name: str) -> int:
-    return -sum(word in name.lower() for word in words_of(edit))
-
-
-def _long(edit: Edit, place: str, files: list[str]) -> dict:
-    chooser = run_tests(place, files, lambda name: _distance(edit, name), LONG, "-x")
-    return _found(edit, chooser, chooser.ran)
+    return _found(edit, chooser, len(done) - len(without))
 
 
 def judged(found: Any, seconds: float, stopped: bool) -> Outcome:
@@ -159,25 +161,18 @@ def judged(found: Any, seconds: float, stopped: bool) -> Outcome:
     return Outcome(noticed, found["failed"] or found["broken"], found["ran"], seconds)
 
 
-def trial(edit: Edit, tests: list[Test], files: list[str], cap: float) -> Outcome:
-    """Makes one change and runs tests until one fails, or the processor time is used up.
+def trial(
+    edit: Edit, tests: list[str], cap: float, marks: str = QUICK, without: Iterable[str] = ()
+) -> Outcome:
+    """Makes one change and runs test functions until one fails, or the processor time is used up.
 
-    First some tests, then all those of some files, of which nothing is recorded.
+    Those cases `without` which it does so are known to fail anyway.
     """
-    if not tests and not files:
-        return Outcome("", "", 0, 0.0)
     name = f"{edit.name}-{os.getpid()}"
     with overlay(edit, name) as place:
-        return judged(*child(lambda: _quick(edit, place, tests, files), name, cap, 6 * cap))
-
-
-def long_trial(edit: Edit, files: list[str], cap: float) -> Outcome:
-    """The same with the tests marked as slow of some files, whose lines are not recorded."""
-    if not files:
-        return Outcome("", "", 0, 0.0)
-    name = f"{edit.name}-long-{os.getpid()}"
-    with overlay(edit, name) as place:
-        return judged(*child(lambda: _long(edit, place, files), name, cap, 6 * cap))
+        return judged(
+            *child(lambda: _run(edit, place, tests, marks, list(without)), name, cap, 60 * cap)
+        )
 
 
 def red(tests: list[str], cap: float = 900.0) -> list[str]:
@@ -188,8 +183,9 @@ def red(tests: list[str], cap: float = 900.0) -> list[str]:
             mine = {name: i for i, name in enumerate(n for n in tests if n.startswith(file + "::"))}
 
             def work(file=file, mine=mine):
-                return run_tests(place, [file], mine.get, "not browser").failed
+                chooser = Chooser(mine.get, 10**6)
+                return run_tests(place, [file], chooser, "not browser").failed
 
-            found, *_ = child(work, f"unchanged-{os.getpid()}", cap, 4 * cap)
+            found, *_ = child(work, f"unchanged-{os.getpid()}", cap, 60 * cap)
             out += list(mine) if found is None else found
     return out
