@@ -121,6 +121,11 @@ def test_trend_and_season_by_default(monthly):
     assert np.abs(forecast - MONTHS[84:89]).max() < 0.1 * np.std(SEASONAL - 0.5 * T)
 
 
+def test_a_number_of_steps_is_not_a_past(monthly):
+    with pytest.raises(ValueError, match=r"got the number 12.*predict\(series, steps=12\)"):
+        monthly.predict(12)
+
+
 def test_a_series_comes_back_as_a_series(monthly):
     forecast = monthly.predict(MONTHS[:84], steps=7)
     assert forecast.name == "sold"

@@ -28,6 +28,11 @@ def checked(X: Any, times: Any, mask: Any) -> Sequences:
     `times` are shared, `(times,)`, or each sequence's own; without them a step is one unit.
     """
     values = np.asarray(X, np.float64)
+    if values.ndim == 0:
+        raise ValueError(
+            f"X must be the known past of a series; got the number {values}. The number of steps to "
+            "forecast is an argument of its own: predict(series, steps=12)."
+        )
     if values.ndim != 3 or 0 in values.shape:
         raise ValueError(
             "Sequences must have shape (sequences, times, features), none of them zero; got "
