@@ -283,13 +283,6 @@ def test_whole_numbers_may_be_classes(shootax, here):
     assert model.classes_.tolist() == [1, 2]
 
 
-@pytest.mark.parametrize(
-    ("rows", "epochs"), [(1, 100), (1_000, 100), (6_400, 100), (75_000, 8), (10**7, 5)]
-)
-def test_large_tables_have_fewer_epochs(rows, epochs):
-    assert fit_command.epochs_for(rows) == epochs
-
-
 def test_the_score_on_held_out_rows_is_told(here, shootax):
     code, said, _ = shootax("fit", "data.csv", "--target", "price", *QUICK)
     assert code == 0

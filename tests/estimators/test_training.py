@@ -1,11 +1,14 @@
 """What reaches the training: weights, smaller rates after divergence, and the times of forecasts."""
 
+import itertools
+
 import numpy as np
 import pytest
 
 import shootax as sx
 from shootax.sklearn import ShootingClassifier, ShootingForecaster, ShootingRegressor
 from shootax.sklearn import _training as training
+from shootax.sklearn._recipe import recipe
 from shootax.sklearn._tables import Samples, power_of_two, split
 from shootax.sklearn._windows import Sequences, appended
 
@@ -125,3 +128,23 @@ def test_every_class_is_held_out_in_its_share():
 
 def test_sizes_are_rounded_up_to_powers_of_two():
     assert [power_of_two(number, 8) for number in (1, 8, 9, 16, 17)] == [8, 8, 16, 16, 32]
+
+
+def test_settings_by_the_number_of_samples():
+    """Small tables have the strengths that were tuned on small tables; large ones end in finite time."""
+    assert recipe(1) == recipe(700) == (0.01, 0.5, 32, 100)
+    assert recipe(1000) == (0.01, 0.5, 64, 100)
+    assert recipe(3000) == pytest.approx((0.0025, 0.125, 128, 100))
+    assert recipe(50_000)[2:] == (128, 20)
+    assert recipe(10**7).epochs == 10
+    for before, after in itertools.pairwise(recipe(10**k) for k in range(8)):
+        assert after.weight_decay <= before.weight_decay
+        assert after.epochs <= before.epochs
+        assert after.batch_size >= before.batch_size
+
+
+def test_settings_that_are_named_are_used():
+    options = {**SMALL, "max_iter": 2, "penalty_weight": 0.25}
+    model = ShootingRegressor(**options).fit(X, Y)
+    assert (model.n_iter_, model.max_iter_, model.penalty_weight_) == (2, 2, 0.25)
+    assert model.energy_ == pytest.approx(model.loss_ + 0.25 * model.penalty_)

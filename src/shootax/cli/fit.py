@@ -17,14 +17,7 @@ from shootax.sklearn.tables import Frame, Problems, Series
 
 TASKS = ("auto", "regression", "classification")
 
-MOST_EPOCHS, FEWEST_EPOCHS = 100, 5
-STEPS = 20_000
-"""About how many steps a training has at most: after them large tables have nearly all of the score."""
-
-
-def epochs_for(rows: int, batch_size: int = 32) -> int:
-    """The number of epochs where none is given: fewer for large tables."""
-    return min(MOST_EPOCHS, max(FEWEST_EPOCHS, STEPS * batch_size // max(rows, 1)))
+USUAL_EPOCHS = 100
 
 
 def run(
@@ -57,7 +50,7 @@ def run(
     )
     _no_contradiction(target, ignore, categorical, keep, others)
     y, weights, known, x = _numbers(table, target, ignore, categorical, keep, weight)
-    options = {"max_iter": epochs_for(len(table)), **options, "verbose": True}
+    options = {**options, "verbose": True}
     classes = task == "classification" or (task == "auto" and not _is_numeric(y))
     estimator: Any
     if classes:
@@ -159,11 +152,10 @@ def _report(
         markup=False,
         highlight=False,
     )
-    chosen = estimator.max_iter == epochs_for(len(x)) < MOST_EPOCHS
-    if chosen and estimator.n_iter_ == estimator.max_iter:
+    limit = estimator.max_iter_
+    if estimator.max_iter is None and estimator.n_iter_ == limit < USUAL_EPOCHS:
         console.print(
-            f"A large table: {estimator.max_iter} epochs are about {STEPS:,} steps. Give --epochs for "
-            "more.",
+            f"A large table: training ends after {limit} epochs. Give --epochs for more.",
             markup=False,
             highlight=False,
         )

@@ -50,9 +50,10 @@ def _recorded(about: Any, table: Any, net: Any) -> dict[str, Any]:
 def _of_estimator(about: dict[str, Any], penalty: float) -> dict[str, Any]:
     training = about["training"]
     held_out = training["validation_curve"]
+    weight = training.get("penalty_weight", about["parameters"]["penalty_weight"])
     facts = {
         "estimator": str(about["kind"]),
-        "energy": training["loss"] + about["parameters"]["penalty_weight"] * penalty,
+        "energy": training["loss"] + weight * penalty,
         "loss": training["loss"],
         "epochs": len(training["loss_curve"]),
         "first_objective": training["loss_curve"][0],

@@ -2,6 +2,7 @@
 
 import abc
 import os
+from collections.abc import Callable
 from typing import Any, Self
 
 import numpy as np
@@ -16,6 +17,7 @@ from shootax.extend import Loss
 from shootax.sklearn import _model as model
 from shootax.sklearn import _saving as saving
 from shootax.sklearn import _training as training
+from shootax.sklearn._recipe import recipe
 from shootax.sklearn._tables import Samples
 
 
@@ -23,6 +25,10 @@ class AbstractShooting(BaseEstimator, Exportable):
     """An estimator around one net: linear lift, UpDown with some formulation, linear readout."""
 
     loss_: float
+    penalty_weight_: float
+    """What `penalty_weight` was, if it was chosen by the number of samples."""
+    max_iter_: int
+    """Likewise the largest number of epochs."""
     best_validation_score_: float | None = None
     """R² or accuracy on the samples that early stopping held out, by which the model was chosen."""
     _table: dict[str, Any] | None = None  # what a file says of the table it was fitted to
@@ -36,11 +42,11 @@ class AbstractShooting(BaseEstimator, Exportable):
         particles: int = 5,
         depth: int = 5,
         activation: str = "tanh",
-        penalty_weight: float = 0.01,
-        weight_decay: float = 0.5,
+        penalty_weight: float | None = None,
+        weight_decay: float | None = None,
         learning_rate: float = 0.01,
-        batch_size: int = 32,
-        max_iter: int = 100,
+        batch_size: int | None = None,
+        max_iter: int | None = None,
         early_stopping: bool = True,
         validation_fraction: float = 0.1,
         n_iter_no_change: int = 30,
@@ -58,10 +64,14 @@ class AbstractShooting(BaseEstimator, Exportable):
         - `particles`: their number, where the formulation has any.
         - `depth`: the number of steps of RK4 from $t = 0$ to $1$.
         - `activation`: `"tanh"`, `"relu"`, `"softplus"`, `"sigmoid"` or `"gelu"`.
-        - `penalty_weight`: of $∫R(θ(t))\\\\, dt$ in what is minimised.
-        - `weight_decay`: of the two linear maps, as in AdamW.
-        - `learning_rate`, `batch_size`: of Adam; the rate falls to zero along half a cosine.
-        - `max_iter`: the largest number of epochs.
+        - `penalty_weight`: of $∫R(θ(t))\\\\, dt$ in what is minimised. By default 0.01 for up to 1,500
+            samples; beyond, it falls with the square of their number.
+        - `weight_decay`: of the two linear maps, as in AdamW. By default 0.5 for up to 1,500
+            samples; beyond, it falls with the square of their number.
+        - `learning_rate`: of Adam; it falls to zero along half a cosine.
+        - `batch_size`: by default 32 for up to about 700 samples, 64 up to 1,400, and 128 beyond.
+        - `max_iter`: the largest number of epochs. By default 100 for up to 10,000 samples; beyond,
+            fewer, so that a million samples are seen in all, but at least 10.
         - `early_stopping`: whether to hold out samples, stop when the loss on them has not fallen for
             `n_iter_no_change` epochs, and keep the best model.
         - `validation_fraction`: how much to hold out. With too few samples for five to be held out,
@@ -106,7 +116,7 @@ class AbstractShooting(BaseEstimator, Exportable):
     def energy_(self) -> float:
         """What was minimised: mean loss on the training samples + `penalty_weight` · `penalty_`."""
         check_is_fitted(self)
-        return self.loss_ + self.penalty_weight * self.penalty_
+        return self.loss_ + self.penalty_weight_ * self.penalty_
 
     @property
     def n_parameters_(self) -> int:
@@ -176,12 +186,20 @@ class AbstractShooting(BaseEstimator, Exportable):
     ) -> None:
         """Trains a net, and notes how it went."""
         patience = checks.positive_integer(self.n_iter_no_change, "n_iter_no_change")
+        usual = recipe(len(samples.x))
+
+        def chosen(name: str, default: Any, check: Callable[[Any, str], Any]) -> Any:
+            given = getattr(self, name)
+            return default if given is None else check(given, name)
+
         options = training.Options(
-            epochs=checks.positive_integer(self.max_iter, "max_iter"),
-            batch_size=checks.positive_integer(self.batch_size, "batch_size"),
+            epochs=chosen("max_iter", usual.epochs, checks.positive_integer),
+            batch_size=chosen("batch_size", usual.batch_size, checks.positive_integer),
             learning_rate=checks.positive_number(self.learning_rate, "learning_rate"),
-            penalty_weight=checks.non_negative_number(self.penalty_weight, "penalty_weight"),
-            weight_decay=checks.non_negative_number(self.weight_decay, "weight_decay"),
+            penalty_weight=chosen(
+                "penalty_weight", usual.penalty_weight, checks.non_negative_number
+            ),
+            weight_decay=chosen("weight_decay", usual.weight_decay, checks.non_negative_number),
             patience=patience if self.early_stopping else None,
             seed=int(rng.integers(2**31)),
             verbose=bool(self.verbose),
@@ -190,6 +208,7 @@ class AbstractShooting(BaseEstimator, Exportable):
         start = model.first(shape, samples.x, rng)
         fitted = training.train(start, samples, held_out, loss, options)
         self.shape_, self._table = shape, None
+        self.penalty_weight_, self.max_iter_ = options.penalty_weight, options.epochs
         self.net_ = fitted.net
         self.loss_curve_ = fitted.history["objective"].tolist()
         self.validation_curve_ = (

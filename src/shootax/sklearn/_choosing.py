@@ -92,6 +92,14 @@ def apart(windows: Windows, last: Fold) -> np.ndarray:
     return before if before.sum() >= LEAST_TRAINED else ~out
 
 
+def tells(windows: Windows, last: Fold) -> bool:
+    """Whether the last fold can tell if the net helps: windows that overlap are nearly one, so the
+    ends of sequences must be two horizons long, one for each half."""
+    origins = np.unique(windows.origin[last.windows])
+    ends = bool((windows.origin[last.windows] >= last.stop).all())
+    return not ends or len(origins) >= 2 * windows.future.values.shape[1]
+
+
 def choose(
     sequences: Sequences, windows: Windows, parts: list[Fold], seasons: list[int]
 ) -> Choice | None:

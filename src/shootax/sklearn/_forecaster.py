@@ -146,10 +146,9 @@ class ShootingForecaster(AbstractShooting):
         if self.linear and not self._uneven:
             fraction = self._held_out_fraction()
             parts = choosing.folds(cut, scaled.values.shape[:2], fraction, rng)
-            if parts is not None:
-                choice = choosing.choose(scaled, cut, parts, [self.season_])
-                if choice is not None:
-                    return self._fit_rest(cut, parts, choice, rng)
+            choice = None if parts is None else choosing.choose(scaled, cut, parts, [self.season_])
+            if parts is not None and choice is not None:
+                return self._fit_rest(cut, parts, choice, rng)
         # Whole sequences, so that no window overlaps one that is trained on.
         count = len(scaled.values)
         held = rng.permutation(count)[: round(count * self._held_out_fraction())]
@@ -178,7 +177,8 @@ class ShootingForecaster(AbstractShooting):
         spread = forecasting.spread_of(cut.past) if choice.relative else None
         self._base = forecasting.Base(choice.final, scale, 0.0, spread)
         found = scale * self._fit_net(cut, rest / scale, kept, out, rng)
-        share = forecasting.share_of(rest[out], found[out], observed[out])
+        enough = choosing.tells(cut, parts[-1])
+        share = forecasting.share_of(rest[out], found[out], observed[out]) if enough else 0.0
         self._base = self._base._replace(share=share)
         # The windows of the folds, of which the net did not see the last.
         errors, count = choice.errors.copy(), len(parts[-1].windows)

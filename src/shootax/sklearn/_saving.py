@@ -31,6 +31,8 @@ def save(path: str | os.PathLike, estimator: Any, record: dict[str, Any]) -> Non
             "validation_curve": estimator.validation_curve_,
             "seconds": estimator.seconds_,
             "best_validation_score": estimator.best_validation_score_,
+            "penalty_weight": estimator.penalty_weight_,
+            "max_iter": estimator.max_iter_,
         },
         "columns": {
             "count": estimator.n_features_in_,
@@ -92,6 +94,9 @@ def _rebuilt(kind: type, about: dict[str, Any], net: sx.Net) -> Any:
     estimator.seconds_ = training["seconds"]
     estimator.best_validation_score_ = training.get("best_validation_score")
     estimator.n_iter_ = len(training["loss_curve"])
+    # Older files have them as parameters alone.
+    estimator.penalty_weight_ = training.get("penalty_weight", estimator.penalty_weight)
+    estimator.max_iter_ = training.get("max_iter", estimator.max_iter)
     estimator.n_features_in_ = about["columns"]["count"]
     if about["columns"]["names"]:
         estimator.feature_names_in_ = np.array(about["columns"]["names"], dtype=object)
