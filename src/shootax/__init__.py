@@ -113,7 +113,8 @@ from shootax._errors import FileFormatError as FileFormatError
 from shootax._errors import NotConvergedError as NotConvergedError
 from shootax._errors import UnboundedError as UnboundedError
 
-# Compiled programs
+# Cores and compiled programs
+from shootax._cores import use_cores as use_cores
 from shootax._disk_cache import use_compilation_cache as use_compilation_cache
 
 # Rooms
@@ -122,7 +123,11 @@ from shootax import kernels as kernels
 from shootax import maximisers as maximisers
 from shootax import nn as nn
 
+from shootax._cores import use_those_of_the_environment as _use_those_of_the_environment
+
 __version__ = "0.1.0"
+
+_use_those_of_the_environment()
 
 _ROOMS = ("data", "export", "paper", "plots", "report", "sklearn", "sweeps", "theory")
 

@@ -23,8 +23,8 @@ X = RNG.uniform(-1, 1, (43, 2))
 Y = np.sin(3 * X)
 
 
-def net(formulation="dynamic-particles", particles=5, form=None, **options):
-    field = sx.UpDown(dim=2, inflation=3)
+def net(formulation="dynamic-particles", particles=5, form=None, field=None, **options):
+    field = sx.UpDown(dim=2, inflation=3) if field is None else field
     more = {} if formulation.endswith("direct") else {"particles": particles}
     more |= {} if form is None else {"form": form}
     control = sx.formulation(formulation, field, key=jax.random.key(0), **more)
@@ -70,10 +70,13 @@ def batches():
 
 
 def particles():
-    """11 particles on 1, 2, 4 and 8 devices, the rest of which share the batch."""
+    """11 particles on 2 and 8 devices, the rest of which share the batch; and features that are not
+    piecewise linear, whose second derivative counts."""
     model = net(particles=11)
     model(X)  # so that there is a program of one device, which must not be taken for the other
-    return {str(shape): difference(model, mesh(*shape)) for shape in ((4, 2), (1, 8))}
+    found = {str(shape): difference(model, mesh(*shape)) for shape in ((4, 2), (1, 8))}
+    smooth = net(particles=11, field=sx.UpDown(dim=2, inflation=3, activation="tanh"))
+    return found | {"smooth": difference(smooth, mesh(1, 8))}
 
 
 def models():

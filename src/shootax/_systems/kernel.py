@@ -195,7 +195,7 @@ def _backward(plan: Plan, saved: tuple, bars: tuple[Parts, Parts]) -> tuple[Part
         data = jnp.dot(gram_bar[count:], phi[i][:count])
         bar = slope[i] * jnp.concatenate([particles, data])
         if curved[i] is not None:
-            bend = _second_derivative(feature)(states[a][:count])
+            bend = second_derivative(feature)(states[a][:count])
             bar = bar.at[:count].add(-bend * force_bar[a] * curved[i])
         terms.append((a, bar))
     return sum_by(terms, states), p_bar
@@ -237,5 +237,5 @@ def derivative(feature: Feature):
     return lambda z: jax.jvp(feature.function, (z,), (jnp.ones_like(z),))[1]
 
 
-def _second_derivative(feature: Feature):
+def second_derivative(feature: Feature):
     return lambda z: jax.jvp(derivative(feature), (z,), (jnp.ones_like(z),))[1]

@@ -14,12 +14,22 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
+from shootax._activations import is_piecewise_linear
 from shootax._axes import PARTICLES, size_of
 from shootax._fields import AbstractBlockField
 from shootax._penalties import Quadratic
 from shootax._systems.base import AbstractSystem, ParticleState, State, TimePoint
 from shootax._systems.dense import matrix_star
-from shootax._systems.kernel import Parts, Plan, derivative, mix, plan, scale, sum_by
+from shootax._systems.kernel import (
+    Parts,
+    Plan,
+    derivative,
+    mix,
+    plan,
+    scale,
+    second_derivative,
+    sum_by,
+)
 
 
 class ShardedKernelSystem(AbstractSystem):
@@ -51,7 +61,8 @@ class ShardedKernelSystem(AbstractSystem):
         return ParticleState(q, p), states[own:]
 
     def __call__(self, point: TimePoint, y: State) -> State:
-        states, p = sharded_equations(plan(self.field, self.penalty), y.z, y.p)
+        moved: Any = sharded_equations(plan(self.field, self.penalty), y.z, y.p)
+        states, p = moved
         if self.field.layout.damping:
             rates = dict(self.field.layout.damping)
             decays = [rates.get(part, 0.0) for part in self.field.layout.parts]
@@ -76,30 +87,116 @@ def _all(particles: Array) -> Array:
     return jax.lax.all_gather(particles, PARTICLES, tiled=True)
 
 
+@functools.partial(jax.custom_vjp, nondiff_argnums=(0,))
 def sharded_equations(plan: Plan, states: Parts, p: Parts) -> tuple[Parts, Parts]:
     """Velocities of all states and forces on the particles of this device, part by part."""
+    return _forward(plan, states, p)[0]
+
+
+def _forward(plan: Plan, states: Parts, p: Parts) -> tuple[tuple[Parts, Parts], tuple]:
     own = p[0].shape[0]
-    sizes = [part.shape[1] for part in p]
-    everyone = _all(jnp.concatenate([*(part[:own] for part in states), *p], axis=1))
-    edges = functools.reduce(lambda edges, size: [*edges, edges[-1] + size], sizes * 2, [0])
-    parts = [everyone[:, a:b] for a, b in itertools.pairwise(edges)]
-    q_all, p_all = parts[: len(p)], parts[len(p) :]
     sources = list(zip(plan.features, plan.sources, strict=True))
-    phi = [f.function(states[a]) for f, a in sources]
+    q_all, p_all = _everyone(states, p)
     phi_all = [f.function(q_all[a]) for f, a in sources]
-    grams = [jnp.dot(mine, all_.T) for mine, all_ in zip(phi, phi_all, strict=True)]
-    shape = (len(states[0]), len(everyone))
+    grams = [
+        jnp.dot(f.function(states[a]), all_.T)
+        for (f, a), all_ in zip(sources, phi_all, strict=True)
+    ]
+    shape = (len(states[0]), len(p_all[0]))
     mixed = [mix(g.factors, grams, g.constant, shape, p[0]) for g in plan.groups]
     scaled = [scale(g, p_all[g.part]) for g in plan.groups]
-    inner = [jnp.dot(scale(g, p[g.part]), p_all[g.part].T) for g in plan.groups]
     velocity = sum_by(
         [(g.part, jnp.dot(a, s)) for a, s, g in zip(mixed, scaled, plan.groups, strict=True)],
         states,
     )
-    forces: list[tuple[int, Any]] = []
+    inner = [jnp.dot(p[g.part], s.T) for g, s in zip(plan.groups, scaled, strict=True)]
+    couplings = [
+        mix([g.factors[i] for g in plan.groups], inner, 0.0, (own, shape[1]), p[0])
+        for i in range(len(sources))
+    ]
+    pushes = [jnp.dot(c, f) for c, f in zip(couplings, phi_all, strict=True)]
+    forces = sum_by(
+        [
+            (a, -(derivative(f)(states[a][:own]) * push))
+            for (f, a), push in zip(sources, pushes, strict=True)
+        ],
+        p,
+    )
+    curved = [
+        None if is_piecewise_linear(f.function) else push
+        for f, push in zip(plan.features, pushes, strict=True)
+    ]
+    return (velocity, forces), (states, p, q_all, p_all, mixed, couplings, curved)
+
+
+def _backward(plan: Plan, saved: tuple, bars: tuple[Parts, Parts]) -> tuple[Parts, Parts]:
+    """As `kernel` has it, but for the particles of all devices: those of this one get what all of them
+    find, by one sum."""
+    states, p, q_all, p_all, mixed, couplings, curved = saved
+    velocity_bar, force_bar = bars
+    own, size = p[0].shape[0], (len(states[0]), len(p_all[0]))
+    groups, sources = plan.groups, list(zip(plan.features, plan.sources, strict=True))
+    phi = [f.function(states[a]) for f, a in sources]
+    phi_all = [f.function(q_all[a]) for f, a in sources]
+    slope = [derivative(f)(states[a]) for f, a in sources]
+    push_bar = [-(s[:own] * force_bar[a]) for s, (_, a) in zip(slope, sources, strict=True)]
+
+    scaled = [scale(g, p_all[g.part]) for g in groups]
+    mixed_bar = [jnp.dot(velocity_bar[g.part], s.T) for g, s in zip(groups, scaled, strict=True)]
+    couplings_bar = [jnp.dot(b, f.T) for b, f in zip(push_bar, phi_all, strict=True)]
+    inner_bar = [mix(g.factors, couplings_bar, 0.0, (own, size[1]), p[0]) for g in groups]
+    p_bar = sum_by(
+        [(g.part, jnp.dot(b, s)) for g, b, s in zip(groups, inner_bar, scaled, strict=True)], p
+    )
+    p_all_bar = sum_by(
+        [
+            (g.part, scale(g, jnp.dot(a.T, velocity_bar[g.part]) + jnp.dot(b.T, p[g.part])))
+            for g, a, b in zip(groups, mixed, inner_bar, strict=True)
+        ],
+        p_all,
+    )
+    grams_bar = [
+        mix([g.factors[i] for g in groups], mixed_bar, 0.0, size, p[0]) for i in range(len(sources))
+    ]
+    phi_bar = [jnp.dot(b, f) for b, f in zip(grams_bar, phi_all, strict=True)]
+    phi_all_bar = [
+        jnp.dot(b.T, f) + jnp.dot(c.T, push)
+        for b, f, c, push in zip(grams_bar, phi, couplings, push_bar, strict=True)
+    ]
+    found = _collected([*phi_all_bar, *p_all_bar])
+    terms = []
     for i, (feature, a) in enumerate(sources):
-        factors = [g.factors[i] for g in plan.groups]
-        coupling = mix(factors, inner, 0.0, (own, len(everyone)), p[0])
-        push = jnp.dot(coupling, phi_all[i])
-        forces.append((a, -(derivative(feature)(states[a][:own]) * push)))
-    return velocity, sum_by(forces, p)
+        bar = slope[i] * _added(phi_bar[i], found[i])
+        if curved[i] is not None:
+            bend = second_derivative(feature)(states[a][:own])
+            bar = _added(bar, -bend * force_bar[a] * curved[i])
+        terms.append((a, bar))
+    p_bar = tuple(b + c for b, c in zip(p_bar, found[len(sources) :], strict=True))
+    return sum_by(terms, states), p_bar
+
+
+sharded_equations.defvjp(_forward, _backward)
+
+
+def _everyone(states: Parts, p: Parts) -> tuple[list[Array], list[Array]]:
+    """Positions and momenta of the particles of all devices, part by part: one exchange."""
+    own = p[0].shape[0]
+    parts = _apart(_all(jnp.concatenate([*(part[:own] for part in states), *p], axis=1)), [*p, *p])
+    return parts[: len(p)], parts[len(p) :]
+
+
+def _collected(bars: list[Array]) -> list[Array]:
+    """For the particles of this device, what all devices found for them: the transpose of `_all`."""
+    together = jnp.concatenate(bars, axis=1)
+    return _apart(jax.lax.psum_scatter(together, PARTICLES, tiled=True), bars)
+
+
+def _added(rows: Array, first: Array) -> Array:
+    """Rows with others added to the first of them."""
+    return jnp.concatenate([rows[: len(first)] + first, rows[len(first) :]])
+
+
+def _apart(columns: Array, like: list[Array]) -> list[Array]:
+    """Arrays that stand side by side, each as wide as that in `like`."""
+    edges = [0, *itertools.accumulate(part.shape[1] for part in like)]
+    return [columns[:, a:b] for a, b in itertools.pairwise(edges)]

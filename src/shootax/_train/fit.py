@@ -81,7 +81,7 @@ def fit(
     - `mesh`: devices that train together, with the results of one device to rounding: `"auto"` for all
         there are, or a `jax.sharding.Mesh` with an axis `"data"`, over which every batch is shared
         out, and for very many particles an axis `"particles"`. On a CPU, `"auto"` means one device
-        where a step is too short to be shared.
+        where a step is too short to be shared, and is the default after [`shootax.use_cores`][].
     - `progress`: whether to show a progress bar; by default in a terminal only. Or a function that is
         called with the number of epochs done and a text.
 

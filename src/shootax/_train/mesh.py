@@ -19,6 +19,7 @@ from jax.sharding import Mesh, NamedSharding, PartitionSpec
 from jaxtyping import Array, PyTree
 
 from shootax._axes import DATA, PARTICLES
+from shootax._cores import shares_steps
 from shootax._train.hosts import gathered, highest
 from shootax._train.samples import AbstractSampler, Data
 
@@ -114,18 +115,20 @@ class Sharing:
         return jax.tree.map(place, tree)
 
 
-def as_sharing(mesh: Any, pays: Callable[[], bool]) -> Sharing | None:
-    """The option `mesh` of `fit`. `pays` says whether a batch is worth sharing out between the cores of
-    a CPU; that is asked for `"auto"` only."""
+def as_sharing(mesh: Any, pays: Callable[[], bool], spread: Callable[[], bool]) -> Sharing | None:
+    """The option `mesh` of `fit`. For the cores of a CPU, `pays` says whether a batch is worth sharing
+    out, and `spread` whether the particles are as well; that is asked for `"auto"` only."""
+    if mesh is None and shares_steps():
+        mesh = "auto"
     if mesh is None:
         return None
     if isinstance(mesh, str) and mesh == "auto":
         devices = np.array(jax.devices())
-        alone = len(devices) == 1
-        slow = devices[0].platform == "cpu" and jax.process_count() == 1
-        if alone or (slow and not pays()):
+        cores = devices[0].platform == "cpu" and jax.process_count() == 1
+        if len(devices) == 1 or (cores and not pays()):
             return None
-        return Sharing(Mesh(devices.reshape(-1, 1), AXES))
+        shape = (1, -1) if cores and spread() else (-1, 1)
+        return Sharing(Mesh(devices.reshape(shape), AXES))
     expected = (
         'mesh must be "auto" for all devices, or a jax.sharding.Mesh whose axes are called "data" and, '
         'if particles are sharded, "particles"'

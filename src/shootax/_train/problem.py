@@ -12,9 +12,11 @@ import numpy as np
 from jaxtyping import Array, PyTree
 
 from shootax import _checks as checks
+from shootax._controls import Particles
 from shootax._disk_cache import keeping_programs
 from shootax._integrators import RK4, Checkpointed, Direct, Dopri5, Euler, Heun, Tsit5
 from shootax._measures import nets as nets_in
+from shootax._systems import cheaper, operations
 from shootax._train.epoch import Recipe, Settings
 from shootax._train.hosts import gathered, several
 from shootax._train.losses import Loss, loss_function
@@ -101,7 +103,9 @@ def make_problem(
     weight = (
         np.asarray(data.sample_weight) if isinstance(data, Data) else np.ones(sample_count(data))
     )
-    sharing = as_sharing(mesh, lambda: pays_shared(net, batch_size))
+    sharing = as_sharing(
+        mesh, lambda: pays_shared(net, batch_size), lambda: pays_spread(net, batch_size)
+    )
     check_integrators(net, sharing)
     if several() and not (held.data is None or isinstance(held.data, tuple)):
         raise ValueError(
@@ -138,13 +142,41 @@ def make_problem(
     return problem._replace(settings=settings._replace(size=size))
 
 
-SHARED = 50_000
+SHARED = 20_000
 """From about so many numbers in the states of one evaluation on, cores that share a batch gain by it."""
+
+SPREAD = 20_000_000
+"""From about so many operations of the particles in one evaluation on, cores gain by sharing them, too,
+although they then exchange positions and momenta."""
 
 
 def pays_shared(model: Any, batch_size: int) -> bool:
     """Whether a step is long enough for the cores of a CPU to share it."""
-    return max((net.work(batch_size) for net in nets_in(model)), default=SHARED) >= SHARED
+    fixed = not any(isinstance(net.integrator, Dopri5 | Tsit5) for net in nets_in(model))
+    work = max((net.work(batch_size) for net in nets_in(model)), default=SHARED)
+    return fixed and work >= SHARED
+
+
+def pays_spread(model: Any, batch_size: int) -> bool:
+    """Whether there are so many particles that the cores of a CPU should share them, too."""
+    found = 0
+    for net in nets_in(model):
+        control, blocks = net.control, net.field.as_blocks()
+        if not _steady(net.integrator):
+            return False
+        if not isinstance(control, Particles) or blocks is None:
+            continue
+        number = control.ensemble.particles
+        chosen = cheaper(blocks, number, batch_size) if control.form == "auto" else control.form
+        if chosen == "kernel":
+            found = max(found, operations(blocks, number, 0)["kernel"])
+    return found >= SPREAD
+
+
+def _steady(integrator: Any) -> bool:
+    """Whether all devices do the same operations, however the particles move."""
+    explicit = isinstance(integrator, Euler | Heun | RK4)
+    return explicit and isinstance(integrator.gradient, Direct | Checkpointed)
 
 
 def check_integrators(model: Any, sharing: Sharing | None) -> None:
@@ -159,8 +191,7 @@ def check_integrators(model: Any, sharing: Sharing | None) -> None:
             )
         if sharing is None or sharing.particle_devices == 1:
             continue
-        steady = isinstance(integrator, Euler | Heun | RK4)
-        if not steady or not isinstance(integrator.gradient, Direct | Checkpointed):
+        if not _steady(integrator):
             raise ValueError(
                 "Particles are spread over devices with Euler, Heun or RK4 and the gradient modes "
                 f"Direct and Checkpointed; got {integrator}. Use one of these, or a mesh with the "
