@@ -167,6 +167,20 @@ def _forms(records: Sequence[Record]) -> str:
     return _table("Which form is faster", heading, lines) + f"\n\n{note}"
 
 
+def _convolution(records: Sequence[Record]) -> str:
+    rivals = list(dict.fromkeys(record["rival"] for record in records))
+    heading = ["network", "shooting, ms", *(f"{rival}, ms" for rival in rivals)]
+    heading += [f"shooting / {rival}" for rival in rivals]
+    lines = []
+    for case in dict.fromkeys(record["case"] for record in records):
+        by = {record["rival"]: record for record in records if record["case"] == case}
+        times = [_number(by[rival]["rival_fastest_ms"]) for rival in rivals if rival in by]
+        mine = next(iter(by.values()))["ours_fastest_ms"]
+        ratios = [f"{mine / by[r]['rival_fastest_ms']:.2f}" for r in rivals if r in by]
+        lines.append([case, _number(mine), *times, *ratios])
+    return _table("A training step of residual networks of images, fastest", heading, lines)
+
+
 TABLES: dict[str, Callable[[Sequence[Record]], str]] = {
     "machine": _machine,
     "race": _race,
@@ -176,6 +190,7 @@ TABLES: dict[str, Callable[[Sequence[Record]], str]] = {
     "seeds": _seeds,
     "inference": _inference,
     "automatic": _automatic,
+    "convolution": _convolution,
     "forms": _forms,
 }
 

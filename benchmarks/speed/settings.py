@@ -7,7 +7,10 @@ from typing import Any
 from benchmarks.speed.cases import CASES, Case
 from shootax import _checks as checks
 
-PARTS = ("race", "memory", "scaling", "start", "seeds", "inference", "automatic", "forms")
+PARTS = (
+    *("race", "memory", "scaling", "start", "seeds", "inference", "automatic", "convolution"),
+    "forms",
+)
 """The parts of the benchmark; `race` is the one against the rivals."""
 
 

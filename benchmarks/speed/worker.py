@@ -8,7 +8,17 @@ from typing import Any
 
 import jax
 
-from benchmarks.speed import automatic, forms, inference, memory, rivals, scaling, seeds, start
+from benchmarks.speed import (
+    automatic,
+    convolution,
+    forms,
+    inference,
+    memory,
+    rivals,
+    scaling,
+    seeds,
+    start,
+)
 from benchmarks.speed.settings import Settings, record
 from shootax.sweeps import Channel
 
@@ -20,6 +30,7 @@ PARTS: dict[str, Callable[[Settings], Iterator[dict[str, Any]]]] = {
     "seeds": seeds.records,
     "inference": inference.records,
     "automatic": automatic.records,
+    "convolution": convolution.records,
     "forms": forms.records,
 }
 
