@@ -108,6 +108,7 @@ $(BENCH_READY): $(READY)
 bench: $(BENCH_READY)
 	$(BIN)/python -m benchmarks --json bench.json
 	$(BIN)/python benchmarks/two_cores.py
+	$(BIN)/python benchmarks/baked.py
 
 $(DOCS_READY): $(READY)
 	$(BIN)/python $(PIP) --editable '.[docs]'

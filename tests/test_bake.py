@@ -170,3 +170,53 @@ def test_baking_happens_inside_other_programs():
     x = inputs(net.field)
     assert_close(eqx.filter_jit(lambda n, x: sx.bake(n)(x))(net, x), net(x))
     assert jax.eval_shape(lambda x: sx.bake(net)(x), x).shape == (3, 2)
+
+
+KEPT = {
+    "updown": lambda: (sx.UpDown(2, 3, activation="tanh"), None),
+    "damped": lambda: (sx.DampedUpDown(2, 3), None),
+    "affine": lambda: (sx.Affine(2, activation="tanh"), None),
+    "matrix": lambda: (
+        sx.UpDown(2, 2),
+        sx.Quadratic({"theta1": np.array([[2.0, 0.3], [0.3, 1.0]]), "theta3": 10.0}),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", KEPT)
+def test_kept_particles_move_data_as_live_ones_do(name, tmp_path):
+    field, penalty = KEPT[name]()
+    control = sx.Particles.draw(field, 3, penalty=penalty, key=KEY)
+    net = sx.Net(field, control, integrator=sx.RK4(3), key=KEY)
+    kept, x = sx.bake(net, form="kernel"), inputs(field)
+    assert isinstance(kept.control, sx.extend.StagewiseParticles)
+    assert_close(kept(x), net(x), rtol=1e-11, atol=1e-12)
+    assert_close(sx.penalty(kept), sx.penalty(sx.bake(net)), rtol=1e-11)
+    sx.save(tmp_path / "kept.safetensors", kept)
+    assert_close(sx.load(tmp_path / "kept.safetensors")(x), kept(x), rtol=0)
+
+
+def test_kept_particles_with_fewer_steps_for_the_data():
+    field = sx.UpDown(2, 3)
+    net = sx.Net(field, sx.Particles.draw(field, 3, key=KEY), integrator=sx.RK4(6), key=KEY)
+    plain, kept = (sx.bake(net, integrator=sx.RK4(3), form=form) for form in ("dense", "kernel"))
+    x = inputs(field)
+    assert_close(kept(x), plain(x), rtol=1e-11)
+    with pytest.raises(ValueError, match="baked already"):
+        sx.bake(kept)
+    with pytest.raises(ValueError, match="at the stages of its integrator alone"):
+        sx.theta_path(kept, [0.5])
+
+
+def test_particles_are_kept_where_that_predicts_faster():
+    """One particle for a state of 40 numbers; and as many as the state has."""
+    field = sx.UpDown(1, 39)
+    for particles, kind in ((1, sx.extend.StagewiseParticles), (40, sx.extend.Stagewise)):
+        net = sx.Net(field, particles=particles, integrator=sx.Euler(2), key=KEY)
+        assert isinstance(sx.bake(net, form="auto").control, kind)
+    static = sx.Net(field, sx.formulation("static-direct", field, key=KEY), key=KEY)
+    assert isinstance(sx.bake(static, form="auto").control, sx.extend.Stagewise)
+    with pytest.raises(ValueError, match="form='kernel' needs dynamic particles"):
+        sx.bake(static, form="kernel")
+    with pytest.raises(ValueError, match="form"):
+        sx.bake(static, form="fast")  # pyright: ignore[reportArgumentType]

@@ -4,7 +4,9 @@ Data never act on particles, so the weights at every stage of the integrator can
 What is left is a residual network, without particles, that gives the same output.
 """
 
-from typing import Any
+import functools
+from collections.abc import Callable
+from typing import Any, Literal
 
 import equinox as eqx
 import jax
@@ -16,17 +18,26 @@ from shootax import _checks as checks
 from shootax._arrays import as_arrays
 from shootax._chain import Chain, ParticleChain
 from shootax._compile import one_off
-from shootax._controls import Particles, Stagewise
+from shootax._controls import BAKED, Particles, Stagewise, StagewiseParticles
 from shootax._disk_cache import keeping_programs
 from shootax._flow import along
 from shootax._integrators import AbstractFixedStep, AbstractIntegrator
+from shootax._maximisers import ClosedForm
 from shootax._net import Net
-from shootax._systems import AbstractSystem, State, TimePoint
+from shootax._penalties import Quadratic
+from shootax._systems import AbstractSystem, State, TimePoint, carried_pays
 from shootax._trajectory import evaluate_at_stages
+
+Measure = Callable[[AbstractSystem, TimePoint, State], PyTree[Array]]
 
 
 @keeping_programs
-def bake(model: Any, *, integrator: AbstractFixedStep | None = None) -> Any:
+def bake(
+    model: Any,
+    *,
+    integrator: AbstractFixedStep | None = None,
+    form: Literal["dense", "kernel", "auto"] = "dense",
+) -> Any:
     """Computes the weights θ(t) once, and returns the same model without particles.
 
     **Arguments:**
@@ -35,6 +46,10 @@ def bake(model: Any, *, integrator: AbstractFixedStep | None = None) -> Any:
     - `integrator`: another fixed-step integrator for the plain network, e.g. one with fewer steps.
         The particles keep the integrator they have, so θ(t) stays the same and only the data take
         other steps. [`shootax.bake_report`][] shows the error of such a choice.
+    - `form`: `"dense"` lists the weights. `"kernel"` keeps the path of the particles in their place and
+        moves the data by kernels, which needs a field made of blocks and a quadratic penalty.
+        `"auto"` takes what predicts faster, net by net: the second where particles are few for the
+        size of the state. [`shootax.predict`][] does that.
 
     !!! example
 
@@ -48,6 +63,7 @@ def bake(model: Any, *, integrator: AbstractFixedStep | None = None) -> Any:
         ```
     """
 
+    checks.one_of(form, ("dense", "kernel", "auto"), "form")
     if integrator is not None:
         _check_fixed(integrator)
     if not any(_is_whole(leaf) for leaf in jax.tree.leaves(model, is_leaf=_is_whole)):
@@ -59,8 +75,8 @@ def bake(model: Any, *, integrator: AbstractFixedStep | None = None) -> Any:
 
     def one(leaf: Any) -> Any:
         if isinstance(leaf, ParticleChain):
-            return _unpassed(leaf, integrator)
-        return _bake(leaf, integrator or leaf.integrator) if isinstance(leaf, Net) else leaf
+            return _unpassed(leaf, integrator, form)
+        return _bake(leaf, integrator or leaf.integrator, form) if isinstance(leaf, Net) else leaf
 
     return jax.tree.map(one, model, is_leaf=_is_whole)
 
@@ -82,7 +98,7 @@ def baked(model: Any) -> Any:
     """
 
     def one(leaf: Any) -> Any:
-        done = isinstance(leaf, Net) and isinstance(leaf.control, Stagewise)
+        done = isinstance(leaf, Net) and isinstance(leaf.control, BAKED)
         return leaf if done else bake(leaf) if _is_whole(leaf) else leaf
 
     return jax.tree.map(one, model, is_leaf=_is_whole)
@@ -92,32 +108,52 @@ def _is_whole(leaf: Any) -> bool:
     return isinstance(leaf, Net | ParticleChain)
 
 
-def _unpassed(model: ParticleChain, integrator: AbstractFixedStep | None) -> Chain:
+def _unpassed(model: ParticleChain, integrator: AbstractFixedStep | None, form: str) -> Chain:
     """Blocks that pass their particles on, as a chain of blocks that have none."""
     parts = []
     for net, transition in zip(model.resolved(), (*model.transitions, None), strict=True):
-        parts.append(_bake(net, integrator or net.integrator))
+        parts.append(_bake(net, integrator or net.integrator, form))
         parts += [] if transition is None else [transition]
     return Chain(*parts)
 
 
-def _bake(net: Net, integrator: AbstractIntegrator) -> Net:
+def _bake(net: Net, integrator: AbstractIntegrator, form: str) -> Net:
     integrator = _check_fixed(integrator)
-    if isinstance(net.control, Stagewise):
+    if isinstance(net.control, BAKED):
         raise ValueError("The model is baked already: its weights fit its own integrator alone.")
     own = isinstance(net.integrator, type(integrator)) and _steps(net) == integrator.steps
-    if own or not isinstance(net.control, Particles):
-        theta = _stage_thetas(net, integrator)
+    along_steps = own or not isinstance(net.control, Particles)
+    at = _at_stages if along_steps else _on_the_path
+    rest = {
+        "fractions": integrator.fractions,
+        "quadrature_weights": integrator.weights,
+        "T": net.control.T,
+    }
+    if form != "dense" and _kept_as_particles(net, form):
+        penalty: Any = net.control.penalty
+        q, p = at(net, integrator, _particles)
+        control: Any = StagewiseParticles(q, p, penalty, **rest)
     else:
-        theta = _path_thetas(net, integrator)
-    control = Stagewise(
-        theta=theta,
-        penalty=net.control.penalty,
-        fractions=integrator.fractions,
-        quadrature_weights=integrator.weights,
-        T=net.control.T,
-    )
+        control = Stagewise(at(net, integrator, _theta), net.control.penalty, **rest)
     return eqx.tree_at(lambda n: (n.control, n.integrator), net, (control, integrator))
+
+
+def _kept_as_particles(net: Net, form: str) -> bool:
+    """Whether a net is baked by keeping the path of its particles."""
+    control, blocks = net.control, net.field.as_blocks()
+    if (
+        isinstance(control, Particles)
+        and isinstance(control.maximiser, ClosedForm)
+        and isinstance(control.penalty, Quadratic)
+        and blocks is not None
+    ):
+        return form == "kernel" or carried_pays(blocks, control.ensemble.particles)
+    if form == "auto":
+        return False
+    raise ValueError(
+        "form='kernel' needs dynamic particles, a field made of blocks and a quadratic penalty; got "
+        f"{type(control).__name__} with {type(net.field).__name__}. Use form='auto' or 'dense'."
+    )
 
 
 def _check_fixed(integrator: Any) -> AbstractFixedStep:
@@ -137,24 +173,31 @@ def _steps(net: Net) -> int:
 
 
 @one_off
-def _stage_thetas(net: Net, integrator: AbstractFixedStep) -> PyTree[Array]:
-    """θ at the stages of the net's own steps, the particles where the integrator has them."""
+def _at_stages(net: Net, integrator: AbstractFixedStep, measure: Measure) -> PyTree[Array]:
+    """A quantity at the stages of the net's own steps, the particles where the integrator has them."""
     system = net.control.system(net.field, 0)
-    return evaluate_at_stages(system, net.control.T, integrator, system.theta)
+    report = functools.partial(measure, system)
+    return evaluate_at_stages(system, net.control.T, integrator, report)
 
 
-def _path_thetas(net: Net, integrator: AbstractFixedStep) -> PyTree[Array]:
-    """θ at the times of the stages of other steps, on the path of the net's own."""
+def _on_the_path(net: Net, integrator: AbstractFixedStep, measure: Measure) -> PyTree[Array]:
+    """A quantity at the times of the stages of other steps, on the path of the net's own."""
     steps, stages = np.mgrid[: integrator.steps, : len(integrator.fractions)]
     times = (steps + np.asarray(integrator.fractions)[stages]) * net.control.T / integrator.steps
     flat, nowhere = times.ravel(), np.full(times.size, -1)
     points = TimePoint(flat, flat, nowhere, nowhere)
-    thetas = along(net.field, net.control, _theta, points, net.integrator)
-    return jax.tree.map(lambda leaf: leaf.reshape(*times.shape, *leaf.shape[1:]), thetas)
+    found = along(net.field, net.control, measure, points, net.integrator)
+    return jax.tree.map(lambda leaf: leaf.reshape(*times.shape, *leaf.shape[1:]), found)
 
 
 def _theta(system: AbstractSystem, point: TimePoint, y: State) -> PyTree[Array]:
     return system.theta(point, y)
+
+
+def _particles(system: AbstractSystem, point: TimePoint, y: State) -> tuple[Any, Any]:
+    particles, _ = system.split(y)
+    assert particles is not None
+    return particles.q, particles.p
 
 
 @keeping_programs
@@ -187,7 +230,7 @@ def predict(model: Any, x: PyTree[Array], *, batch_size: int = 4096) -> PyTree[A
 
     def prepare(leaf: Any) -> Any:
         fixed = isinstance(leaf, Net) and isinstance(leaf.integrator, AbstractFixedStep)
-        return bake(leaf) if fixed and isinstance(leaf.control, Particles) else leaf
+        return bake(leaf, form="auto") if fixed and isinstance(leaf.control, Particles) else leaf
 
     plain = jax.tree.map(prepare, model, is_leaf=lambda leaf: isinstance(leaf, Net))
     samples = jax.tree.leaves(x)[0].shape[:1]

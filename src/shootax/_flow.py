@@ -13,7 +13,7 @@ from jaxtyping import Array, Float, PyTree
 from shootax import _checks as checks
 from shootax._arrays import as_numbers, model_dtype, model_inputs
 from shootax._compile import one_off
-from shootax._controls import AbstractControl, AbstractParticleControl, Stagewise
+from shootax._controls import BAKED, AbstractControl, AbstractParticleControl
 from shootax._disk_cache import keeping_programs
 from shootax._errors import NotConvergedError
 from shootax._fields import AbstractField
@@ -86,7 +86,7 @@ def flow(
     if isinstance(save, AtTimes) and not checks.is_concrete(times):
         safe, wrong = _safe_times(save.times, control.T, reverse)
         save = AtTimes(safe)
-    if isinstance(control, Stagewise):
+    if isinstance(control, BAKED):
         control.check(integrator)
         if reverse or isinstance(save, AtTimes):
             raise ValueError(

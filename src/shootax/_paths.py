@@ -6,7 +6,7 @@ import numpy as np
 from jaxtyping import Array, PyTree
 
 from shootax import _checks as checks
-from shootax._controls import Particles, Quadrature, Stagewise
+from shootax._controls import BAKED, Particles, Quadrature
 from shootax._flow import along, check_times, host_times
 from shootax._net import Net
 from shootax._systems import AbstractSystem, State, TimePoint
@@ -33,7 +33,7 @@ def theta_path(net: Net, times: Any) -> PyTree[Array]:
         ```
     """
     net = one_net(net, "theta_path")
-    if isinstance(net.control, Stagewise):
+    if isinstance(net.control, BAKED):
         raise ValueError(
             "A baked model has weights at the stages of its integrator alone: they are in "
             "net.control.theta. Ask the original model for other times."

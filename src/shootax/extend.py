@@ -8,6 +8,7 @@ from shootax._controls import AbstractControl as AbstractControl
 from shootax._controls import AbstractParticleControl as AbstractParticleControl
 from shootax._controls import Quadrature as Quadrature
 from shootax._controls import Stagewise as Stagewise
+from shootax._controls import StagewiseParticles as StagewiseParticles
 from shootax._disk_cache import keeping_programs as keeping_programs
 from shootax._ensemble import AbstractPosition as AbstractPosition
 from shootax._fields import AbstractBlockField as AbstractBlockField

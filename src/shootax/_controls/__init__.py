@@ -11,4 +11,6 @@ from shootax._controls.function import FunctionControl as FunctionControl
 from shootax._controls.particles import AbstractParticleControl as AbstractParticleControl
 from shootax._controls.particles import FrozenParticles as FrozenParticles
 from shootax._controls.particles import Particles as Particles
+from shootax._controls.stagewise import BAKED as BAKED
 from shootax._controls.stagewise import Stagewise as Stagewise
+from shootax._controls.stagewise import StagewiseParticles as StagewiseParticles

@@ -1,4 +1,6 @@
-"""Weights listed stage by stage: a plain residual network."""
+"""Weights, or the particles that make them, listed stage by stage: a plain residual network."""
+
+from typing import Any
 
 import equinox as eqx
 import jax
@@ -9,8 +11,8 @@ from jaxtyping import Array, Float, PyTree
 from shootax._controls.base import AbstractControl, Quadrature
 from shootax._fields import AbstractField
 from shootax._integrators import AbstractFixedStep, AbstractIntegrator
-from shootax._penalties import AbstractParticlePenalty, Penalty
-from shootax._systems import AbstractSystem, PathSystem, TimePoint
+from shootax._penalties import AbstractParticlePenalty, Penalty, Quadratic
+from shootax._systems import AbstractSystem, CarriedSystem, PathSystem, State, TimePoint
 
 
 class StagewisePath(eqx.Module):
@@ -58,13 +60,7 @@ class Stagewise(AbstractControl):
         return PathSystem(field, StagewisePath(packed))
 
     def quadrature(self, integrator: AbstractIntegrator) -> Quadrature:
-        steps, stages = jax.tree.leaves(self.theta)[0].shape[:2]
-        h = self.T / steps
-        step, stage = (a.ravel() for a in np.mgrid[:steps, :stages])
-        t = (step + np.asarray(self.fractions)[stage]) * h
-        return Quadrature(
-            TimePoint(t, t, step, stage), h * np.asarray(self.quadrature_weights)[stage]
-        )
+        return _quadrature(self)
 
     def cost(self, field: AbstractField, integrator: AbstractIntegrator) -> Float[Array, ""]:
         """$∫R\\, dt$ by the integrator's own rule."""
@@ -77,15 +73,94 @@ class Stagewise(AbstractControl):
         weights = jnp.asarray(self.quadrature_weights, rates.dtype)
         return self.T / rates.shape[0] * jnp.sum(rates @ weights)
 
+    @property
+    def steps(self) -> int:
+        """The number of steps."""
+        return jax.tree.leaves(self.theta)[0].shape[0]
+
     def check(self, integrator: AbstractIntegrator) -> None:
         """Raises unless the weights are those of this integrator's stages."""
-        steps = jax.tree.leaves(self.theta)[0].shape[0]
-        if (
-            not isinstance(integrator, AbstractFixedStep)
-            or integrator.steps != steps
-            or integrator.fractions != self.fractions
-        ):
-            raise ValueError(
-                f"These weights were baked for {steps} steps with stages at {self.fractions} of each "
-                f"step; they cannot be used with {integrator}. Bake the original model again."
-            )
+        _check(self, integrator)
+
+
+class StagewiseParticles(AbstractControl):
+    """The particles at each stage of each step of one fixed-step integrator, which need not be
+    integrated again; made by [`shootax.bake`][] with `form="auto"` or `form="kernel"`.
+
+    The data are moved by kernels, and θ is not built, which takes less time and memory than weights
+    where particles are few and the state is large. It goes with that integrator alone, and reports
+    states at grid points only.
+
+    **Arguments:**
+
+    - `q`, `p`: positions and momenta, with leading axes for steps and stages.
+    - `penalty`: that of the original control.
+    - `fractions`: where in a step each stage stands, from 0 to 1.
+    - `quadrature_weights`: the weight of each stage in integrals over a step.
+    - `T`: the final time.
+
+    !!! example
+
+        ```python
+        import jax
+        import shootax as sx
+
+        net = sx.Net(sx.UpDown(dim=1, inflation=4), particles=3, key=jax.random.key(0))
+        control = sx.bake(net, form="kernel").control
+        print(type(control).__name__, control.q.shape)  # StagewiseParticles (10, 4, 3, 5)
+        ```
+    """
+
+    q: Float[Array, "steps stages particles state"]
+    p: Float[Array, "steps stages particles state"]
+    penalty: Quadratic
+    fractions: tuple[float, ...] = eqx.field(static=True)
+    quadrature_weights: tuple[float, ...] = eqx.field(static=True)
+    T: float = eqx.field(static=True)
+
+    def system(self, field: AbstractField, batch: int) -> AbstractSystem:
+        blocks: Any = field.as_blocks()
+        return CarriedSystem(blocks, self.penalty, self.q, self.p)
+
+    def quadrature(self, integrator: AbstractIntegrator) -> Quadrature:
+        return _quadrature(self)
+
+    def cost(self, field: AbstractField, integrator: AbstractIntegrator) -> Float[Array, ""]:
+        """$∫R\\, dt$ by the integrator's own rule."""
+        system, quadrature = self.system(field, 0), _quadrature(self)
+        empty = State(None, None)
+        rates = jax.vmap(lambda point: self.penalty(system.theta(point, empty)))(quadrature.points)
+        return jnp.sum(rates * jnp.asarray(quadrature.weights, rates.dtype))
+
+    @property
+    def steps(self) -> int:
+        """The number of steps."""
+        return self.q.shape[0]
+
+    def check(self, integrator: AbstractIntegrator) -> None:
+        """Raises unless the particles are those of this integrator's stages."""
+        _check(self, integrator)
+
+
+BAKED = (Stagewise, StagewiseParticles)
+"""The controls that [`shootax.bake`][] makes."""
+
+
+def _quadrature(control: Stagewise | StagewiseParticles) -> Quadrature:
+    stages, h = len(control.fractions), control.T / control.steps
+    step, stage = (a.ravel() for a in np.mgrid[: control.steps, :stages])
+    t = (step + np.asarray(control.fractions)[stage]) * h
+    weights = h * np.asarray(control.quadrature_weights)[stage]
+    return Quadrature(TimePoint(t, t, step, stage), weights)
+
+
+def _check(control: Stagewise | StagewiseParticles, integrator: AbstractIntegrator) -> None:
+    if (
+        not isinstance(integrator, AbstractFixedStep)
+        or integrator.steps != control.steps
+        or integrator.fractions != control.fractions
+    ):
+        raise ValueError(
+            f"These weights were baked for {control.steps} steps with stages at {control.fractions} of "
+            f"each step; they cannot be used with {integrator}. Bake the original model again."
+        )

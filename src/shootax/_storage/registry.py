@@ -48,6 +48,7 @@ def classes() -> dict[str, Any]:
         "Particles": sx.Particles,
         "Piecewise": sx.Piecewise,
         "Stagewise": sx.extend.Stagewise,
+        "StagewiseParticles": sx.extend.StagewiseParticles,
         "Static": sx.Static,
         "Ensemble": sx.Ensemble,
         "FromData": sx.FromData,

@@ -5,6 +5,8 @@ from shootax._systems.base import AbstractSystem as AbstractSystem
 from shootax._systems.base import ParticleState as ParticleState
 from shootax._systems.base import State as State
 from shootax._systems.base import TimePoint as TimePoint
+from shootax._systems.carried import CarriedSystem as CarriedSystem
+from shootax._systems.carried import carried_pays as carried_pays
 from shootax._systems.choice import cheaper as cheaper
 from shootax._systems.choice import operations as operations
 from shootax._systems.choice import shooting_system as shooting_system
