@@ -163,21 +163,24 @@ def measure(name: str, model_name: str, make: Any, repeats: int) -> dict[str, An
 
 
 def markdown(results: list[dict[str, Any]]) -> str:
-    """A line for each table and kind of model; of networks the best, and the smallest within reach."""
+    """A line for each table; of networks the best, with scores, parameters and seconds of a fit."""
     lines = [
-        "| table | model | score | parameters | fit, s | first fit, s |",
+        "| table | ours | best network | gradient boosting | linear | fit: ours, network, boosting |",
         "|---|---|---|---|---|---|",
     ]
-    for name in dict.fromkeys(row["table"] for row in results):
+    for name in TABLES:
         rows = {row["model"]: row for row in results if row["table"] == name}
         networks = [row for row in rows.values() if row["model"].startswith("MLP")]
+        if "shootax" not in rows or not networks:
+            continue
         best = max(networks, key=lambda row: row["score"])
-        for row in (rows["shootax"], best, rows["gradient boosting"], rows["linear"]):
-            lines.append(
-                f"| {name} | {row['model']} | {row['score']:.3f} ± {row['standard_error']:.3f} | "
-                f"{row['parameters'] or '–'} | {row['seconds_median']:.2f} | "
-                f"{row['seconds_first']:.2f} |"
-            )
+        shown = [rows["shootax"], best, rows["gradient boosting"], rows["linear"]]
+        cells = []
+        for row in shown:
+            size = "" if row["parameters"] is None else f" ({row['parameters']})"
+            cells.append(f"{row['score']:.3f} ± {row['standard_error']:.3f}{size}")
+        seconds = ", ".join(f"{row['seconds_median']:.1f}" for row in shown[:3])
+        lines.append(f"| {name} | {' | '.join(cells)} | {seconds} s |")
     return "\n".join(lines)
 
 

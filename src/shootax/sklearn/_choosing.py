@@ -13,6 +13,7 @@ FOLDS = 4
 LEAST_WINDOWS = 12
 LEAST_TRAINED = 5
 HELD_OUT = 0.2
+MOST_OF_OTHERS, ENOUGH = 0.5, 10
 SHARPNESS = 3.0
 """How fast the weight of an autoregression falls with its error relative to the best one."""
 
@@ -105,8 +106,9 @@ def choose(
 ) -> Choice | None:
     """The average of an ordinary autoregression and of many others, weighted by their errors.
 
-    Half of the weight is that of the ordinary one, whose number of lags Akaike's criterion chooses: so a
-    choice that went wrong costs at most so much. `None` if the sequences are too short for any.
+    At least half of the weight is that of the ordinary one, whose number of lags Akaike's criterion
+    chooses, and the more the less there is to judge the others by: so a choice that went wrong
+    costs little. `None` if the sequences are too short for any.
 
     **Arguments:** `sequences`, scaled; `windows`, cut from them; `parts`, as `folds` gives them;
     `seasons`, the lengths to try.
@@ -140,11 +142,13 @@ def choose(
         return None
     best = max(min(losses.values()), linear.SMALLEST)
     weights = np.array([np.exp(-SHARPNESS * (max(e, best) / best - 1)) for e in losses.values()])
-    averaged = []
+    averaged, others = [], MOST_OF_OTHERS * _evidence(windows, parts, horizon)
     for i in range(len(data)):
         average = linear.average([made[i] for made in found.values()], weights)
         plain = ordinary[i]
-        averaged.append(average if plain is None else linear.average([plain, average], np.ones(2)))
+        averaged.append(
+            average if plain is None else linear.average([plain, average], [1 - others, others])
+        )
 
     def least(relative: bool) -> float:
         some = [e for o, e in losses.items() if (o.differences + o.seasonal > 0) == relative]
@@ -156,3 +160,10 @@ def choose(
         errors=errors(averaged),
         relative=bool(least(True) < least(False)) and history > 1,
     )
+
+
+def _evidence(windows: Windows, parts: list[Fold], horizon: int) -> float:
+    """How much the folds say, from 0 to 1: forecasts that do not overlap, ten of them being enough."""
+    judged = np.concatenate([fold.windows for fold in parts])
+    stretches = len(np.unique(windows.origin[judged])) / horizon
+    return min(1.0, stretches * len(np.unique(windows.source[judged])) / ENOUGH)

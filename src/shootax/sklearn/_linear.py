@@ -204,7 +204,7 @@ def _unrolled(
     return Linear(weight, out[..., -1])
 
 
-def average(maps: Sequence[Linear], weights: np.ndarray) -> Linear:
+def average(maps: Sequence[Linear], weights: Sequence[float] | np.ndarray) -> Linear:
     """The map whose forecasts are the weighted average of those of several."""
     share = np.asarray(weights) / np.sum(weights)
     return Linear(*(np.tensordot(share, np.stack(parts), 1) for parts in zip(*maps, strict=True)))
