@@ -190,10 +190,7 @@ def measure(name: str, model: str) -> dict[str, Any]:
             inside.append(np.abs(errors[-1]) <= found.half)
     squares = np.concatenate(errors) ** 2
     by_origin = squares.mean(axis=1)
-    # Origins that overlap are not independent: whole stretches of one horizon are.
-    groups = np.array_split(by_origin, max(2, len(by_origin) // series.horizon))
-    mean = float(by_origin.mean())
-    error = np.std([g.mean() for g in groups], ddof=1) / len(groups) ** 0.5
+    mean, error = float(by_origin.mean()), _standard_error(by_origin, series.horizon)
     return {
         "series": name,
         "model": model,
@@ -201,13 +198,31 @@ def measure(name: str, model: str) -> dict[str, Any]:
         "horizon": series.horizon,
         "origins": len(by_origin),
         "rmse": mean**0.5,
-        "standard_error": float(error / (2 * mean**0.5)),
+        "standard_error": error / (2 * mean**0.5),
         "squares": by_origin.tolist(),
         "coverage": float(np.concatenate(inside).mean()) if inside else None,
         "parameters": parameters,
         "seconds_median": float(np.median(seconds)),
         "version": sx.__version__,
     }
+
+
+def _standard_error(by_origin: np.ndarray, horizon: int) -> float:
+    """Of a mean over origins. Those that overlap are not independent; stretches of one horizon are."""
+    groups = np.array_split(by_origin, max(2, len(by_origin) // horizon))
+    return float(np.std([g.mean() for g in groups], ddof=1) / len(groups) ** 0.5)
+
+
+def _ratio(own: dict[str, Any], other: dict[str, Any]) -> tuple[float, float]:
+    """The ratio of two errors on the same origins, and its standard error."""
+    squares = np.array([own["squares"], other["squares"]])
+    ratio = own["rmse"] / other["rmse"]
+    error = _standard_error(squares[0] - ratio**2 * squares[1], own["horizon"])
+    return ratio, error / (2 * ratio * other["rmse"] ** 2)
+
+
+def _number(value: float) -> str:
+    return f"{value:.0f}" if value >= 100 else f"{value:.3g}"
 
 
 def markdown(results: list[dict[str, Any]]) -> str:
@@ -221,12 +236,15 @@ def markdown(results: list[dict[str, Any]]) -> str:
     for name in dict.fromkeys(row["series"] for row in results):
         rows = {row["model"]: row for row in results if row["series"] == name}
         own = rows["shootax"]
-        ratios.append(own["rmse"] / rows["AR"]["rmse"])
+        ratio, error = _ratio(own, rows["AR"])
+        ratios.append(ratio)
         covered.append(own["coverage"])
-        cells = [f"{rows[m]['rmse']:.3g} ± {rows[m]['standard_error']:.2g}" for m in names]
+        cells = [
+            f"{_number(rows[m]['rmse'])} ± {_number(rows[m]['standard_error'])}" for m in names
+        ]
         lines.append(
             f"| {name} ({own['entries']}; {own['horizon']}) | {' | '.join(cells)} | "
-            f"{ratios[-1]:.2f} | {100 * covered[-1]:.0f} % |"
+            f"{ratio:.2f} ± {error:.2f} | {100 * covered[-1]:.0f} % |"
         )
     mean = float(np.exp(np.mean(np.log(ratios))))
     blank = " | " * (len(names) - 1)
