@@ -6,6 +6,7 @@ import jax.numpy as jnp
 import pytest
 
 import shootax as sx
+from shootax.nn._resnet import averaged
 
 
 def blocks(key=jax.random.key(0)):
@@ -75,3 +76,43 @@ def test_break_even():
     assert sx.break_even(field, layers=10) == 10 * (20 + 1) / 2
     conv = sx.ConvAffine(100, size=(4, 10))
     assert sx.break_even(conv, layers=50) == 50 * (100**2 * 9 + 100) / (2 * 100 * 40)
+
+
+@pytest.mark.parametrize(
+    "options", [{"padding": 1}, {"padding": 1, "stride": 2}, {"use_bias": False}]
+)
+def test_the_stem_is_its_convolution(options):
+    """As one product where it keeps the size of the image, and as it is otherwise."""
+    model = sx.nn.resnet(blocks(), inputs=2, classes=3, key=jax.random.key(1))
+    stem = eqx.nn.Conv2d(2, 2, kernel_size=3, key=jax.random.key(2), **options)
+    model = eqx.tree_at(lambda m: m.stem, model, stem)
+    x = jax.random.normal(jax.random.key(3), (2, 2, 7, 6))
+    assert jnp.allclose(model._stem(x), jax.vmap(stem)(x), atol=1e-12)
+
+
+def test_cells_are_means_that_overlap_where_they_must():
+    x = jnp.arange(7.0).reshape(1, 1, 7)
+    assert jnp.allclose(averaged(x, 2), jnp.array([[1.5, 4.5]]))
+    assert jnp.allclose(averaged(x, 7), x[0])
+    image = jax.random.normal(jax.random.key(0), (2, 3, 4, 6))
+    cells = averaged(image, 2)
+    assert cells.shape == (2, 12)
+    assert jnp.allclose(cells[:, 3:6], jnp.mean(image[:, :, :2, 3:], axis=(2, 3)))
+
+
+def test_a_stem_of_strides_and_cells_make_a_classifier():
+    stem = sx.nn.ImageStem(1, (3, 2), widths=(5, 3), key=jax.random.key(0))
+    made = {"inputs": 1, "classes": 5, "key": jax.random.key(1)}
+    model = sx.nn.resnet(blocks()[:1], stem=stem, cells=2, **made)
+    x = jax.random.normal(jax.random.key(2), (2, 1, 15, 15))
+    small = jax.nn.relu(stem.layers[0](jnp.moveaxis(x, 1, -1)))
+    want = jnp.moveaxis(stem.layers[1](small), -1, 1)
+    assert stem(x).shape == (2, 2, 4, 4)
+    assert jnp.allclose(stem(x), want)
+    states = model.body(want)
+    logits = averaged(states, 2) @ model.head.weight.T + model.head.bias[None]
+    assert jnp.allclose(model(x), logits, atol=1e-12)
+    with pytest.raises(ValueError, match=r"shape \(batch, 1, height, width\).*axis of channels"):
+        stem(x[:, 0])
+    with pytest.raises(ValueError, match="one for each of 2 convolutions"):
+        sx.nn.ImageStem(1, (3, 2), widths=(5,), key=jax.random.key(0))

@@ -7,10 +7,18 @@ import pytest
 
 from shootax._fields.convolve import convolve, filter_product, product_filters
 
-CASES = [((5,), (3,)), ((4, 6), (3, 3)), ((5, 3), (2, 4)), ((2, 2), (5, 5)), ((3, 4, 2), (3, 3, 3))]
+CASES = [
+    ((5,), (3,), 2, 3),
+    ((4, 6), (3, 3), 2, 3),
+    ((5, 3), (2, 4), 2, 3),
+    ((2, 2), (5, 5), 2, 3),
+    ((3, 4, 2), (3, 3, 3), 2, 3),
+    ((4, 5), (3, 2), 1, 9),  # few inputs for their outputs: patches
+    ((3, 4, 2), (3, 2, 3), 1, 20),
+]
 
 
-def drawn(space, window, inputs=2, outputs=3):
+def drawn(space, window, inputs, outputs):
     rng = np.random.default_rng(0)
     images = rng.normal(size=(2, *space, inputs))
     return jnp.asarray(images), jnp.asarray(rng.normal(size=(outputs, inputs, *window)))
@@ -26,15 +34,15 @@ def plain(images, filters):
     return jnp.moveaxis(moved, 1, -1)
 
 
-@pytest.mark.parametrize(("space", "window"), CASES)
-def test_values_and_derivatives(space, window):
-    images, filters = drawn(space, window)
+@pytest.mark.parametrize(("space", "window", "inputs", "outputs"), CASES)
+def test_values_and_derivatives(space, window, inputs, outputs):
+    images, filters = drawn(space, window, inputs, outputs)
 
     def ours(images, filters):
         return convolve(images, filter_product(filters), window)
 
     np.testing.assert_allclose(ours(images, filters), plain(images, filters), atol=1e-12)
-    weights = jnp.cos(jnp.arange(plain(images, filters).size)).reshape(*images.shape[:-1], 3)
+    weights = jnp.cos(jnp.arange(plain(images, filters).size)).reshape(*images.shape[:-1], outputs)
     got, want = (
         jax.grad(lambda i, f, g=g: jnp.sum(weights * g(i, f) ** 2), (0, 1))(images, filters)
         for g in (ours, plain)
@@ -43,7 +51,8 @@ def test_values_and_derivatives(space, window):
         np.testing.assert_allclose(one, other, atol=1e-11)
 
 
-def test_filters_come_back():
-    _, filters = drawn((4, 4), (3, 5))
-    back = product_filters(filter_product(filters), 2, 3, (3, 5))
+@pytest.mark.parametrize(("inputs", "outputs"), [(2, 3), (1, 12)])
+def test_filters_come_back(inputs, outputs):
+    _, filters = drawn((4, 4), (3, 5), inputs, outputs)
+    back = product_filters(filter_product(filters), inputs, outputs, (3, 5))
     np.testing.assert_array_equal(back, filters)

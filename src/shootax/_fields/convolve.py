@@ -2,8 +2,9 @@
 
 Images have their channels last, `(batch, *space, channels)`. Shifts along the last axis of space are laid
 side by side before the product, those along the other axes are added up after it: for a window of 3×3
-three copies before and three after, where whole patches would be nine. The derivatives, which JAX finds,
-are of the same kind.
+three copies before and three after, where whole patches would be nine. Only where images have few
+channels for their outputs, as at the start of a network, are patches fewer copies. The derivatives, which
+JAX finds, are of the same kind.
 """
 
 import itertools
@@ -16,17 +17,22 @@ from jaxtyping import Array, Float
 
 def filter_product(filters: Float[Array, "outputs inputs ..."]) -> Float[Array, "rows columns"]:
     """A bank of filters `(outputs, inputs, *window)` as the matrix that `convolve` takes."""
-    _, inputs, *window = filters.shape
-    axes = (filters.ndim - 1, 1, *range(2, filters.ndim - 1), 0)
-    return jnp.transpose(filters, axes).reshape(window[-1] * inputs, -1)
+    outputs, inputs, *window = filters.shape
+    after = _after(inputs, outputs, tuple(window))
+    before = range(2 + after, filters.ndim)
+    axes = (*before, 1, *range(2, 2 + after), 0)
+    return jnp.transpose(filters, axes).reshape(math.prod(window[after:]) * inputs, -1)
 
 
 def product_filters(
     matrix: Float[Array, "rows columns"], inputs: int, outputs: int, window: tuple[int, ...]
 ) -> Float[Array, "outputs inputs ..."]:
     """The filters that `filter_product` made a matrix of."""
-    whole = matrix.reshape(window[-1], inputs, *window[:-1], outputs)
-    return jnp.transpose(whole, (whole.ndim - 1, 1, *range(2, whole.ndim - 1), 0))
+    after = _after(inputs, outputs, window)
+    before = len(window) - after
+    whole = matrix.reshape(*window[after:], inputs, *window[:after], outputs)
+    axes = (whole.ndim - 1, before, *range(before + 1, whole.ndim - 1), *range(before))
+    return jnp.transpose(whole, axes)
 
 
 def convolve(
@@ -40,19 +46,36 @@ def convolve(
     - `matrix`: the filters, as `filter_product` arranges them.
     - `window`: the extent of the filters.
     """
-    batch, *space, _ = images.shape
-    beside = [_moved(images, len(space), j, window[-1]) for j in range(window[-1])]
+    batch, *space, inputs = images.shape
+    number = matrix.size // (inputs * math.prod(window))
+    after = _after(inputs, number, window)
+    beside = [
+        _placed(images, after + 1, corner, window[after:])
+        for corner in itertools.product(*map(range, window[after:]))
+    ]
     shifted = jnp.concatenate(beside, axis=-1).reshape(batch * math.prod(space), -1)
-    outputs = matrix.shape[1] // math.prod(window[:-1])
-    y = (shifted @ matrix).reshape(batch, *space, *window[:-1], outputs)
+    y = (shifted @ matrix).reshape(batch, *space, *window[:after], number)
     total = None
-    for corner in itertools.product(*map(range, window[:-1])):
+    for corner in itertools.product(*map(range, window[:after])):
         part = y[(slice(None),) * (len(space) + 1) + corner]
-        for axis, place in enumerate(corner, 1):
-            part = _moved(part, axis, place, window[axis - 1])
+        part = _placed(part, 1, corner, window[:after])
         total = part if total is None else total + part
     assert total is not None
     return total
+
+
+def _after(inputs: int, outputs: int, window: tuple[int, ...]) -> int:
+    """Along how many axes shifts are added up after the product: all but the last, or none."""
+    patches = inputs * math.prod(window)
+    split = inputs * window[-1] + outputs * math.prod(window[:-1])
+    return 0 if patches <= split // 2 else len(window) - 1
+
+
+def _placed(images: Array, first: int, corner: tuple[int, ...], window: tuple[int, ...]) -> Array:
+    """What stands at a place of the window around each pixel, along axes from the `first` on."""
+    for axis, (place, width) in enumerate(zip(corner, window, strict=True), first):
+        images = _moved(images, axis, place, width)
+    return images
 
 
 def _moved(images: Array, axis: int, place: int, window: int) -> Array:
