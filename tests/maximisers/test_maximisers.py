@@ -1,5 +1,7 @@
 """The inner maximisation: agreement, envelope, gradients, and what is said when it fails."""
 
+import types
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -176,3 +178,18 @@ def test_tolerances_are_those_asked_for_or_what_the_precision_allows(dtype):
     assert default_tolerance(None, q) == pytest.approx(10 * eps**0.7)
     assert reachable(0.3, q) == 0.3
     assert reachable(1e-30, q) == pytest.approx(10 * np.sqrt(eps))
+
+
+def test_the_first_search_has_ten_times_the_iterations(monkeypatch):
+    """A stand-in for the solver counts: a start at random is farther away than the last θ*."""
+    limits = []
+
+    def minimise(self, field, penalty, q, p, guess, limit):
+        limits.append(limit)
+        return types.SimpleNamespace(value=guess)
+
+    solver = sx.maximisers.QuasiNewton(max_iterations=7)
+    monkeypatch.setattr(sx.maximisers.QuasiNewton, "_minimise", minimise)
+    field, q = sx.SingleHiddenLayer(dim=2, width=1), jnp.ones((3, 2))
+    solver.search(field, sx.Quadratic(), q, q)
+    assert limits == [70]

@@ -2,6 +2,7 @@
 
 import json
 import re
+import warnings
 
 import numpy as np
 import pytest
@@ -74,6 +75,8 @@ def test_arrays_come_back():
     values = np.random.default_rng(0).normal(size=(3, 4))
     np.testing.assert_allclose(decoded(floats(values)), values, rtol=1e-7)
     np.testing.assert_array_equal(decoded(small_integers([[0, 255]])), [[0, 255]])
+    with warnings.catch_warnings(action="error"):  # beyond single precision
+        assert np.isinf(decoded(floats(np.array([1e300, 1.0])))).tolist() == [True, False]
 
 
 def test_a_place_that_cannot_be_written_is_refused_before_the_work(tmp_path):

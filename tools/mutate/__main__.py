@@ -65,7 +65,7 @@ def _run(drawn: list[Edit], options: argparse.Namespace) -> None:
         if known and (known.noticed or known.invalid or not options.again):
             continue
         marks = LONG if options.long else QUICK
-        outcome = trial(edit, reach.nearest(edit), options.cap, marks, reach.red)
+        outcome = trial(edit, reach.nearest(edit, slow=options.long), options.cap, marks, reach.red)
         _keep(place, outcome)
         print(f"[{i + 1}/{len(drawn)}] {edit.file}:{edit.line} {edit.kind} {edit.name}: ", end="")
         print(f"{_said(outcome)} ({outcome.tests} tests, {outcome.seconds:.0f} s)", flush=True)

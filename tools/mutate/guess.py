@@ -20,6 +20,8 @@ class Document:
 
     name: str
     words: frozenset[str]
+    quick: bool
+    slow: bool
 
     @property
     def file(self) -> str:
@@ -37,6 +39,7 @@ def _words(text: str) -> list[str]:
 @functools.cache
 def _documents(files: tuple[str, ...]) -> tuple[list[Document], dict[str, float]]:
     out, counts = [], collections.Counter()
+    listed = (ROOT / "tests" / "long_cases.txt").read_text("utf-8").splitlines()
     for file in files:
         source = (ROOT / file).read_text("utf-8")
         lines, place = source.splitlines(), file.replace("/", " ").replace("test", " ")
@@ -47,7 +50,10 @@ def _documents(files: tuple[str, ...]) -> tuple[list[Document], dict[str, float]
             if isinstance(node, ast.FunctionDef) and node.name.startswith("test"):
                 used = " ".join(helpers[w] for w in set(re.findall(r"\w+", text)) if w in helpers)
                 words = frozenset(_words(f"{place} {text} {used}"))
-                out.append(Document(f"{file}::{node.name}", words))
+                name = f"{file}::{node.name}"
+                whole = name in listed or bool(re.search(r"^@pytest\.mark\.slow", text, re.M))
+                slow = whole or "mark.slow" in text or any(n.startswith(f"{name}[") for n in listed)
+                out.append(Document(name, words, not whole, slow))
                 counts.update(words)
             elif isinstance(node, ast.FunctionDef | ast.ClassDef):
                 helpers[node.name] = text
@@ -77,11 +83,15 @@ def _query(edit: Edit) -> dict[str, float]:
     return weights
 
 
-def guess(edit: Edit, files: tuple[str, ...], most: int = 40) -> dict[str, float]:
-    """The nearest test functions, best first, each with its score."""
+def guess(
+    edit: Edit, files: tuple[str, ...], most: int = 40, *, slow: bool = False
+) -> dict[str, float]:
+    """The nearest test functions, best first, each with its score: quick ones, or slow ones."""
     documents, rare = _documents(files)
     query, scores = _query(edit), {}
     for document in documents:
+        if not (document.slow if slow else document.quick):
+            continue
         found = sum(w * rare[word] for word, w in query.items() if word in document.words)
         scores[document.name] = found / math.log(20 + len(document.words))
     return dict(sorted(scores.items(), key=lambda entry: -entry[1])[:most])

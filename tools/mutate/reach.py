@@ -153,7 +153,7 @@ class Reach:
                         continue
                     self.functions[function].append((test, int(bits, 16)))
 
-    def nearest(self, edit: Edit) -> list[str]:
+    def nearest(self, edit: Edit, *, slow: bool = False) -> list[str]:
         """The test functions for a change, nearest first: by their words, and those that execute its
         line before those that execute its function. Where it is recorded that one does neither, it
         stands behind."""
@@ -169,7 +169,7 @@ class Reach:
                 return 1.0
             return 1.3 if test in exact else 1.0 if test in near else 0.5
 
-        scores = guess(edit, tuple(test_files()))
+        scores = guess(edit, tuple(test_files()), slow=slow)
         files: dict[str, float] = {}
         for test, score in scores.items():  # files whose best test is near
             files.setdefault(test.partition("::")[0], score)
