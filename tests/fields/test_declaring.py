@@ -59,3 +59,10 @@ def test_shapes_as_attributes_properties_or_fields(field):
 def test_shapes_cannot_be_left_out():
     with pytest.raises(TypeError, match="theta"):
         Incomplete()  # pyright: ignore
+
+
+def test_a_function_needs_a_state():
+    for state in ((), "a", {"x": sx.shape(2), "v": "b"}):
+        with pytest.raises(TypeError, match="state must be shapes"):
+            sx.FunctionField(lambda z, theta: z, state=state, theta={})
+    assert sx.FunctionField(lambda z, theta: z, state=sx.shape(2), theta={}).theta == {}

@@ -195,6 +195,15 @@ def test_a_wrong_derivative_is_noticed(monkeypatch):
     assert sx.extend.infer_layout(field) is None
 
 
+def test_what_no_weight_multiplies_is_no_term(monkeypatch):
+    """It is not dropped from a sum of terms, whatever a comparison of numbers says."""
+    monkeypatch.setattr(inference, "agrees", lambda *given: True)
+    assert sx.extend.infer_layout(field_of(lambda z, th: th["A"] @ z, A=(2, 2))) is not None
+    for drift in (jnp.tanh, lambda z: jnp.full_like(z, 0.5)):
+        field = field_of(lambda z, th, drift=drift: th["A"] @ z + drift(z), A=(2, 2))
+        assert sx.extend.infer_layout(field) is None
+
+
 def test_a_field_is_inferred_once(monkeypatch):
     calls = []
     monkeypatch.setattr(inference, "agrees", lambda *given: calls.append(given) or True)

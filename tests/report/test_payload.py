@@ -66,6 +66,7 @@ def test_weights_and_energy_are_those_of_the_library():
         assert entry["name"].replace("θ", "theta")[0] == name[0]
         flat = np.asarray(leaf).reshape(len(leaf), -1)
         np.testing.assert_allclose(decoded(entry["norm"]), np.linalg.norm(flat, axis=1), rtol=1e-5)
+    assert part["weights"]["particles"] == net.control.ensemble.particles
     np.testing.assert_allclose(part["energy"]["penalty"], sx.penalty(net), rtol=1e-9)
     np.testing.assert_allclose(part["energy"]["drift"], sx.hamiltonian_drift(net), rtol=1e-6)
     rates = decoded(part["energy"]["rate"])

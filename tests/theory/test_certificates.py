@@ -195,6 +195,7 @@ def test_other_controls(kind):
         assert other.is_homeomorphism == invertible
     steps = {"piecewise": 51, "frozen": 50}[kind]  # so that jumps are on the grid
     assert weight_path(net, 50).steps == steps
+    assert found.singular_values.shape == (6, 2)
 
 
 def test_a_ball_instead_of_the_data():
@@ -233,13 +234,17 @@ def test_an_activation_of_one_s_own():
     bounds = theory.ActivationBounds(lipschitz=1.1, growth=1.0)
     first, second = (check(net, x, activations=given) for given in (bounds, {swish: bounds}))
     assert first.rows == second.rows
+    with pytest.raises(ValueError, match="finite Lipschitz constant"):
+        theory.ActivationBounds(lipschitz=np.inf)
+
+
+def test_the_kernel_grows_with_the_square_of_the_slope():
+    net = random_net(sx.Affine(2, activation=swish), 2)
     flat, steep = (
         field_bounds(net, (2,), theory.ActivationBounds(lipschitz=slope)).growths
         for slope in (1.0, 3.0)
     )
     assert [b.c1 for b in steep] == pytest.approx([9 * a.c1 for a in flat])
-    with pytest.raises(ValueError, match="finite Lipschitz constant"):
-        theory.ActivationBounds(lipschitz=np.inf)
 
 
 def test_what_the_theory_does_not_cover_is_explained():
