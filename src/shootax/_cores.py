@@ -33,11 +33,10 @@ def use_cores(number: int | None = None) -> int:
 
     !!! example
 
-        ```py
+        ```python
         import shootax as sx
 
-        sx.use_cores(2)
-        result = sx.fit(net, x, y)
+        print(sx.use_cores(1))  # 1; without a number, all there are
         ```
     """
     number = available() if number is None else checks.positive_integer(number, "number")

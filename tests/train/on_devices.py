@@ -107,6 +107,24 @@ def models():
     }
 
 
+class Batches:
+    """Batches in order, the last one shorter, as often as they are asked for."""
+
+    def __len__(self):
+        return 5
+
+    def __iter__(self):
+        return ((X[i : i + 10], Y[i : i + 10]) for i in range(0, 43, 10))
+
+
+def streams():
+    """A stream on the devices of one process, whose batches they share."""
+    return {
+        "data": difference(net(), mesh(8), Batches(), None),
+        "particles": difference(net(particles=11), mesh(2, 4), Batches(), None),
+    }
+
+
 def estimators():
     """Predictions of a regressor, a classifier and a forecaster."""
     from shootax.sklearn import ShootingClassifier, ShootingForecaster, ShootingRegressor

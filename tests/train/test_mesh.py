@@ -36,7 +36,7 @@ def test_a_step_has_one_sum_of_the_size_of_the_parameters():
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "check", ["batches", "formulations", "particles", "models", "many", "estimators"]
+    "check", ["batches", "formulations", "particles", "models", "many", "estimators", "streams"]
 )
 def test_trainings_on_eight_devices_equal_those_on_one(check):
     found = on_devices(check)[check]
