@@ -8,7 +8,7 @@ import pytest
 import shootax as sx
 from shootax.sklearn import ShootingClassifier, ShootingForecaster, ShootingRegressor
 from shootax.sklearn import _training as training
-from shootax.sklearn._recipe import recipe
+from shootax.sklearn._recipe import rate_for, recipe
 from shootax.sklearn._tables import Samples, power_of_two, split
 from shootax.sklearn._windows import Sequences, appended
 
@@ -137,6 +137,7 @@ def test_settings_by_the_number_of_samples():
     assert recipe(3000) == pytest.approx((0.0025, 0.125, 128, 100))
     assert recipe(50_000)[2:] == (128, 20)
     assert recipe(10**7).epochs == 10
+    assert (rate_for(16), rate_for(32), rate_for(64)) == (0.01, 0.01, 0.02)
     for before, after in itertools.pairwise(recipe(10**k) for k in range(8)):
         assert after.weight_decay <= before.weight_decay
         assert after.epochs <= before.epochs

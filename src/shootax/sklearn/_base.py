@@ -17,7 +17,7 @@ from shootax.extend import Loss
 from shootax.sklearn import _model as model
 from shootax.sklearn import _saving as saving
 from shootax.sklearn import _training as training
-from shootax.sklearn._recipe import recipe
+from shootax.sklearn._recipe import rate_for, recipe
 from shootax.sklearn._tables import Samples
 
 
@@ -44,7 +44,7 @@ class AbstractShooting(BaseEstimator, Exportable):
         activation: str = "tanh",
         penalty_weight: float | None = None,
         weight_decay: float | None = None,
-        learning_rate: float = 0.01,
+        learning_rate: float | None = None,
         batch_size: int | None = None,
         max_iter: int | None = None,
         early_stopping: bool = True,
@@ -68,7 +68,8 @@ class AbstractShooting(BaseEstimator, Exportable):
             samples; beyond, it falls with the square of their number.
         - `weight_decay`: of the two linear maps, as in AdamW. By default 0.5 for up to 1,500
             samples; beyond, it falls with the square of their number.
-        - `learning_rate`: of Adam; it falls to zero along half a cosine.
+        - `learning_rate`: of Adam; it falls to zero along half a cosine. By default 0.01, and 0.02
+            for batches of more than 32.
         - `batch_size`: by default 32 for up to about 700 samples, 64 up to 1,400, and 128 beyond.
         - `max_iter`: the largest number of epochs. By default 100 for up to 10,000 samples; beyond,
             fewer, so that a million samples are seen in all, but at least 10.
@@ -192,10 +193,11 @@ class AbstractShooting(BaseEstimator, Exportable):
             given = getattr(self, name)
             return default if given is None else check(given, name)
 
+        batch_size = chosen("batch_size", usual.batch_size, checks.positive_integer)
         options = training.Options(
             epochs=chosen("max_iter", usual.epochs, checks.positive_integer),
-            batch_size=chosen("batch_size", usual.batch_size, checks.positive_integer),
-            learning_rate=checks.positive_number(self.learning_rate, "learning_rate"),
+            batch_size=batch_size,
+            learning_rate=chosen("learning_rate", rate_for(batch_size), checks.positive_number),
             penalty_weight=chosen(
                 "penalty_weight", usual.penalty_weight, checks.non_negative_number
             ),

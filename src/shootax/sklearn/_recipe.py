@@ -36,3 +36,8 @@ def recipe(samples: int) -> Recipe:
         batch_size=min(power_of_two(samples // 22, SMALLEST_BATCH), LARGEST_BATCH),
         epochs=min(MOST_EPOCHS, max(FEWEST_EPOCHS, MOST_SAMPLES // max(samples, 1))),
     )
+
+
+def rate_for(batch_size: int) -> float:
+    """The learning rate for a batch size: larger batches have less noise, and bear larger steps."""
+    return 0.01 if batch_size <= SMALLEST_BATCH else 0.02
