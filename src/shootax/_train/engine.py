@@ -16,7 +16,7 @@ from shootax._train.checkpoint import Checkpoint
 from shootax._train.compiler_options import compiler_options
 from shootax._train.epoch import Progress, start
 from shootax._train.fingerprint import fingerprint, is_number
-from shootax._train.hosts import highest, leads, of_the_first
+from shootax._train.hosts import highest, leads, naming_lost_processes, of_the_first
 from shootax._train.ledger import Ledger
 from shootax._train.loop import program
 from shootax._train.problem import Problem
@@ -30,6 +30,7 @@ CALL = 0.5
 
 
 @keeping_programs
+@naming_lost_processes()
 def train(
     nets: Sequence[Any],
     seeds: Sequence[int],

@@ -4,6 +4,8 @@ All run the same program, and must run it as often. Whatever depends on a clock,
 function is therefore decided by the first of them, or by all together.
 """
 
+import contextlib
+from collections.abc import Iterator
 from typing import Any
 
 import jax
@@ -56,3 +58,22 @@ def highest(values: Any) -> np.ndarray:
     if not several():
         return np.asarray(values)
     return np.max(np.asarray(multihost_utils.process_allgather(np.asarray(values))), axis=0)
+
+
+_LOST = ("Gloo", "onnection closed", "UNAVAILABLE", "unhealthy", "heartbeat", "DEADLINE_EXCEEDED")
+"""Words of JAX where a process does not answer any more."""
+
+
+@contextlib.contextmanager
+def naming_lost_processes() -> Iterator[None]:
+    """Says what it means for a training when another process has gone, beside JAX's own words."""
+    try:
+        yield
+    except jax.errors.JaxRuntimeError as error:
+        if not several() or not any(word in str(error) for word in _LOST):
+            raise
+        raise RuntimeError(
+            f"Process {jax.process_index()} of {jax.process_count()} stops: another process of this "
+            "training has ended or does not answer. Start all of them again; with the same checkpoint= "
+            "they go on from where it was written last, on any number of processes."
+        ) from error

@@ -33,7 +33,7 @@ from shootax._train.epoch import (
     take_step,
 )
 from shootax._train.fingerprint import fingerprint
-from shootax._train.hosts import highest, leads
+from shootax._train.hosts import highest, leads, naming_lost_processes
 from shootax._train.ledger import Ledger, why
 from shootax._train.mesh import AXES, Sharing
 from shootax._train.problem import Problem
@@ -124,6 +124,7 @@ def _specs(arrays: tuple, place: int, axis: int) -> tuple:
 
 
 @keeping_programs
+@naming_lost_processes()
 def train_on_stream(
     net: Any,
     problem: Problem,
