@@ -143,6 +143,13 @@ def test_a_series_comes_back_as_a_series(monthly):
         monthly.predict(MONTHS[:84], at=[0.5])
 
 
+def test_times_unlike_those_of_training_are_told(monthly, recwarn):
+    monthly.predict(SEASONAL[:84])
+    assert not recwarn.list
+    with pytest.warns(UserWarning, match="not 1 apart"):
+        monthly.predict(SEASONAL[:84], times=2 * np.arange(84))
+
+
 def test_other_indices(monthly):
     periods = monthly.predict(MONTHS.to_period()[:84])
     pd.testing.assert_index_equal(periods.index, MONTHS.index[84:89].to_period())

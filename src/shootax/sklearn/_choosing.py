@@ -46,14 +46,14 @@ class Choice(NamedTuple):
 
 
 def folds(
-    windows: Windows, shape: tuple[int, int], fraction: float, rng: np.random.Generator
+    windows: Windows, shape: tuple[int, ...], fraction: float, rng: np.random.Generator
 ) -> list[Fold] | None:
     """Folds whose last one is what the net does not train on; `None` if there are too few windows.
 
     Whole sequences are held out where there are enough of them, else the ends of all: each fold
     follows what came before it.
     """
-    count, length = shape
+    count, length = shape[:2]
     if len(windows.source) < LEAST_WINDOWS:
         return None
     number = max(round(count * fraction), 1)

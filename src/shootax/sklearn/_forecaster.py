@@ -144,10 +144,9 @@ class ShootingForecaster(AbstractShooting):
         self.span_ = float((cut.future.times - cut.past.times[:, -1:]).max())
         self._base = self._spans = None
         if self.linear and not self._uneven:
-            fraction = self._held_out_fraction()
-            parts = choosing.folds(cut, scaled.values.shape[:2], fraction, rng)
+            parts = choosing.folds(cut, scaled.values.shape, self._held_out_fraction(), rng)
             choice = None if parts is None else choosing.choose(scaled, cut, parts, [self.season_])
-            if parts is not None and choice is not None:
+            if parts and choice is not None:
                 return self._fit_rest(cut, parts, choice, rng)
         # Whole sequences, so that no window overlaps one that is trained on.
         count = len(scaled.values)
@@ -344,7 +343,8 @@ class ShootingForecaster(AbstractShooting):
                 "Entries are missing, which they never were in training; means stand in for them.",
                 stacklevel=3,
             )
-        if self._base is not None and not windows.even(past, self.step_, 1e-3):
+        named = self._base is not None and times is not None
+        if named and not windows.even(past, self.step_, 1e-3):
             warnings.warn(
                 f"The times of X are not {self.step_:g} apart, as in training; that is ignored.",
                 stacklevel=3,
