@@ -307,3 +307,18 @@ def test_process_that_dies_again_and_again_is_given_up(cluster, tmp_path, monkey
     assert (tmp_path / "calls").read_text() == "xxx"  # one good call, and two that died
     left = Store(tmp_path / "out").finished(grid_sweep("deadly:train", {"x": [0, 1]}).groups)
     assert list(left) == ["x-0-s0"]
+
+
+@pytest.mark.slow
+def test_an_experiment_is_reproduced_on_a_cluster(cluster, tmp_path):
+    """`shootax reproduce --engine ray` calls this: a smoke run, with the numbers of the local engine."""
+    from shootax.paper import EXPERIMENTS, make_settings, reproduce
+
+    cluster.new_node()
+    experiment = EXPERIMENTS["cubic"]
+    settings = make_settings(experiment, "smoke", seeds=1, formulations=["static-direct"])
+    there = reproduce(experiment, settings, tmp_path / "there", engine=RayEngine(cluster.address))
+    here = reproduce(experiment, settings, tmp_path / "here", jobs=1)
+    assert there
+    assert all(run["status"] == "ok" for run in there), there
+    assert [run["test_mse"] for run in there] == [run["test_mse"] for run in here]
