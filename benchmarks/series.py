@@ -3,7 +3,7 @@
     python -m benchmarks.series --json benchmarks/series.json
     python -m benchmarks.series --markdown benchmarks/series.json
 
-The series come with the packages `statsmodels` and `vega_datasets`; which, was decided before the
+The series come with packages (`pip install statsmodels vega_datasets`); which, was decided before the
 first run. The last 30 % of each are forecast from every origin, at most 60 of them in a block;
 every model is fitted three times, at the starts of three blocks, to all that came before.
 """

@@ -111,6 +111,16 @@ def test_files_of_the_first_format(kind):
         np.testing.assert_allclose(model.predict(x), want["output"], rtol=1e-4, atol=1e-5)
 
 
+def test_a_forecaster_from_before_there_was_an_autoregression():
+    want = json.loads((FILES / "format2-forecaster.json").read_text())
+    model = ShootingForecaster.load(FILES / "format2-forecaster.safetensors")
+    x = np.array(want["input"])
+    np.testing.assert_allclose(model.predict(x, steps=5), want["output"], rtol=1e-4, atol=1e-5)
+    assert (model.history_, model.network_share_) == (2, 1)
+    with pytest.raises(ValueError, match="A model from an older file has none"):
+        model.predict_interval(x)
+
+
 @pytest.mark.parametrize("kind", [ShootingRegressor, ShootingClassifier])
 def test_strange_records_never_raise_anything_else(kind, tmp_path):
     name = f"format1-{kind.__name__.removeprefix('Shooting').lower()}.safetensors"
