@@ -307,7 +307,7 @@ def _cell(finding: Finding) -> str:
         numbers = f"ratio {finding.estimate:.2g} ({finding.low:.2g} to {finding.high:.2g})"
     elif finding.claim.scale == "rate":
         # How much more often, so the other way round.
-        low, middle, high = (-100 * v for v in (finding.high, finding.estimate, finding.low))
+        low, middle, high = (0.0 - 100 * v for v in (finding.high, finding.estimate, finding.low))
         numbers = f"{middle:+.0f} points ({low:+.0f} to {high:+.0f})"
     else:
         numbers = f"{finding.estimate:+.2f} ({finding.low:+.2f} to {finding.high:+.2f})"
