@@ -86,6 +86,8 @@ $(MUTATE_READY): $(DEV_READY)
 # Can be stopped and started again: what is known is kept in build/mutate.
 mutate: $(MUTATE_READY)
 	$(BIN)/python -m tools.mutate
+	$(BIN)/python -m tools.mutate --long --cap 120
+	$(BIN)/python -m tools.mutate --confirm
 
 build: $(DEV_READY)
 	rm -rf dist

@@ -25,8 +25,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--only", default="", help="packages or changes, as in sklearn,_train")
     parser.add_argument("--part", default="1/1", help="2/3: the second of three processes")
     parser.add_argument("--named", action="store_true", help="makes the changes of named.toml")
-    parser.add_argument("--known", action="store_true", help="records nothing new of tests")
-    parser.add_argument("--reach", action="store_true", help="records what tests execute, no more")
+    parser.add_argument("--reach", action="store_true", help="records which lines tests execute")
     parser.add_argument("--table", action="store_true", help="prints the table of what is known")
     return parser.parse_args()
 
@@ -38,12 +37,12 @@ def main() -> None:
         folder.mkdir(parents=True, exist_ok=True)
     if not options.table:
         nursery.prepare()
-        if not options.known:
-            record(QUICK, backwards=options.part == "2/2")
-        if not options.reach:
-            _run(drawn, options)
-        if options.confirm:
-            _confirm(drawn)
+    if options.reach:
+        record(QUICK, backwards=options.part == "2/2")
+    elif options.confirm:
+        _confirm(drawn)
+    elif not options.table:
+        _run(drawn, options)
     table.show(drawn, RESULTS)
 
 
