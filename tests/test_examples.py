@@ -79,3 +79,15 @@ def test_a_stream_trains_in_constant_memory():
     """The peak of the whole process, which other tests may have raised before."""
     early, late = load("stream").main(gigabytes=0.5)
     assert late < early + 150
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("standard_promotion")
+def test_a_trained_network_in_discrete_time_is_optimal_in_every_layer():
+    example = load("discrete_digits")
+    options = {"samples": 12, "dim": 3, "iterations": 400}
+    found = example.run("symplectic", **options)
+    assert min(found["before"]) > 0.1
+    assert max(found["after"]) < 1e-3
+    few = example.run("few", **{**options, "samples": 20})
+    assert max(few["after"]) > 1e-2

@@ -101,10 +101,16 @@ RECIPE: dict[str, Any] = {
     "position": 1.0,
     "momentum": 0.5,
     "verify": True,
+    "rounds": 1,
 }
 
-RECIPES: dict[str, dict[str, Any]] = {"paper": RECIPE, "other-data": {**RECIPE, "verify": False}}
-"""`other-data` takes files of MNIST's format with any contents, such as Fashion-MNIST."""
+RECIPES: dict[str, dict[str, Any]] = {
+    "paper": RECIPE,
+    "long": {**RECIPE, "rounds": 2, "shift": 2},
+    "other-data": {**RECIPE, "verify": False},
+}
+"""`long` has twice the epochs, and shifts images by up to two pixels. `other-data` takes files of MNIST's
+format with any contents, such as Fashion-MNIST."""
 
 
 class MNIST(AbstractExperiment):
@@ -172,6 +178,7 @@ class MNIST(AbstractExperiment):
             "loss": smoothed(options["smoothing"]),
             "validation": (scaled(held_out.images), held_out.labels),
             "optimizer": optimizer,
+            "epochs": options["rounds"] * settings.epochs,
         }
         return (sampler,), fit_options
 

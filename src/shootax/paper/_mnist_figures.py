@@ -88,6 +88,9 @@ def accuracy_figure(results: Results) -> Any:
     axis.set(xscale="log", yscale="log", xlabel="parameters", ylabel="test error, %")
     ticks = (0.4, 0.6, 1.0, 2.0, 4.0)
     axis.set_yticks(ticks, [f"{tick:g}" for tick in ticks])
+    sizes = (5, 10, 20, 50, 100, 200, 500)
+    axis.set_xticks([1000 * size for size in sizes], [f"{size} k" for size in sizes])
+    axis.set_xlim(4_000, 1_500_000)
     axis.minorticks_off()
     axis.legend(fontsize=7, frameon=False)
     return figure
