@@ -23,10 +23,13 @@ X = RNG.uniform(-1, 1, (43, 2))
 Y = np.sin(3 * X)
 
 
-def net(formulation="dynamic-particles", particles=5, form=None, field=None, **options):
+def net(
+    formulation="dynamic-particles", particles=5, form=None, field=None, momentum=None, **options
+):
     field = sx.UpDown(dim=2, inflation=3) if field is None else field
     more = {} if formulation.endswith("direct") else {"particles": particles}
     more |= {} if form is None else {"form": form}
+    more |= {} if momentum is None else {"momentum": momentum}
     control = sx.formulation(formulation, field, key=jax.random.key(0), **more)
     options = {"integrator": sx.RK4(steps=3), "readout": 2} | options
     return sx.Net(field, control, key=jax.random.key(1), **options)
@@ -98,9 +101,11 @@ def models():
         (0.0, 0.5, 1.0),
     )
     images = RNG.uniform(size=(16, 1, 8, 8))
+    # Steps can be inverted while weights are small.
+    reversible = net(momentum=0.1, integrator=sx.RK4(6, gradient=sx.Reversed()))
     return {
         "chain": difference(chain, mesh(8)),
-        "reversed": difference(net(integrator=sx.RK4(3, gradient=sx.Reversed())), mesh(8)),
+        "reversed": difference(reversible, mesh(8)),
         "times": difference(net(readout=None), mesh(8), y=trajectories, times=times),
         "sampler": difference(net(), mesh(8), Fresh(), None),
         "latent": difference(latent, mesh(8), images, np.repeat(images, 3, axis=1)),

@@ -107,7 +107,11 @@ def why(epoch: int, report: Report) -> str:
         "gradient (Optimizer(clip=10)), start from smaller momenta, or scale the data."
     )
     if len(bad) == 0:
-        return f"Training diverged in epoch {epoch}: the gradient is not finite{rate}. {advice}"
+        return (
+            f"Training diverged in epoch {epoch}: the gradient is not finite{rate}. {advice} If the "
+            "gradient mode is Reversed, steps are too large to be inverted: take more of them, or "
+            "Checkpointed()."
+        )
     batch = int(bad[0])
     terms = {"data loss": report.data[batch], "penalty": report.penalty[batch]}
     named = [f"the {name} is {float(value):.4g}" for name, value in terms.items()]
