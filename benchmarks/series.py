@@ -34,13 +34,13 @@ class Series(NamedTuple):
 
 
 def _statsmodels(name: str) -> Any:
-    import statsmodels.api as sm
+    import statsmodels.api as sm  # pyright: ignore[reportMissingImports]
 
     return getattr(sm.datasets, name).load_pandas().data
 
 
 def _vega(name: str) -> Any:
-    from vega_datasets import local_data
+    from vega_datasets import local_data  # pyright: ignore[reportMissingImports]
 
     return getattr(local_data, name)()
 
@@ -126,7 +126,7 @@ def ours(values: Any, start: int, origins: np.ndarray, series: Series) -> Foreca
 
 def autoregression(values: Any, start: int, origins: np.ndarray, series: Series) -> Forecasts:
     """The number of lags by Akaike's criterion, up to two seasons if these are not too long."""
-    from statsmodels.tsa.ar_model import AutoReg, ar_select_order
+    from statsmodels.tsa.ar_model import AutoReg, ar_select_order  # pyright: ignore[reportMissingImports]
 
     numbers = np.asarray(values, np.float64)
     season = series.season if series.season <= 24 else 1
@@ -143,7 +143,7 @@ def autoregression(values: Any, start: int, origins: np.ndarray, series: Series)
 
 def smoothing(values: Any, start: int, origins: np.ndarray, series: Series) -> Forecasts:
     """Exponential smoothing with level, trend and season, as a state space model."""
-    from statsmodels.tsa.statespace.exponential_smoothing import ExponentialSmoothing
+    from statsmodels.tsa.statespace.exponential_smoothing import ExponentialSmoothing  # pyright: ignore[reportMissingImports]
 
     numbers = np.asarray(values, np.float64)
     season = series.season if 1 < series.season <= 24 else None

@@ -39,25 +39,25 @@ def _numbers(frame: Any, target: str) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _cars() -> tuple[np.ndarray, np.ndarray]:
-    from vega_datasets import local_data
+    from vega_datasets import local_data  # pyright: ignore[reportMissingImports]
 
     return _numbers(local_data.cars().drop(columns=["Name"]), "Miles_per_Gallon")
 
 
 def _sf_temps() -> tuple[np.ndarray, np.ndarray]:
-    from vega_datasets import local_data
+    from vega_datasets import local_data  # pyright: ignore[reportMissingImports]
 
     return _numbers(local_data.sf_temps(), "temp")
 
 
 def _affairs() -> tuple[np.ndarray, np.ndarray]:
-    import statsmodels.api as sm
+    import statsmodels.api as sm  # pyright: ignore[reportMissingImports]
 
     return _numbers(sm.datasets.fair.load_pandas().data, "affairs")
 
 
 def _randhie() -> tuple[np.ndarray, np.ndarray]:
-    import statsmodels.api as sm
+    import statsmodels.api as sm  # pyright: ignore[reportMissingImports]
 
     return _numbers(sm.datasets.randhie.load_pandas().data, "mdvis")
 
