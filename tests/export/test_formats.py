@@ -106,6 +106,14 @@ def test_convolutional_classifier_in_every_format(passing, tmp_path):
             np.testing.assert_allclose(got, model(x), rtol=1e-5, atol=1e-5)
 
 
+def test_particles_kept_by_baking_serve_any_batch(tmp_path):
+    net, x, expected = made("updown", "dynamic-particles")
+    write(sx.bake(net, form="kernel"), tmp_path / "net.npz", to="numpy")
+    for rows in (1, 7, 1000):
+        (found,) = run_exported(tmp_path / "net.npz", "numpy", x[:rows])
+        np.testing.assert_allclose(found, expected[0][:rows], atol=1e-5)
+
+
 def test_double_precision_stays_double(tmp_path):
     field = sx.Affine(2, activation="tanh")
     net = sx.Net(field, sx.Static(field, key=KEY), integrator=sx.RK4(2), key=KEY)

@@ -39,7 +39,7 @@ class CarriedSystem(AbstractSystem):
         parts = [(q[:, c], p[:, c]) for c in places.values()]
         sources = zip(chosen.features, chosen.sources, strict=True)
         grams = [jnp.dot(f.function(y.z[a]), f.function(parts[a][0]).T) for f, a in sources]
-        moves, size = [], (len(y.z[0]), len(q))
+        moves, size = [], (y.z[0].shape[0], len(q))  # the batch may be symbolic, for export
         for group in chosen.groups:
             mixed = mix(group.factors, grams, group.constant, size, p)
             moves.append((group.part, jnp.dot(mixed, scale(group, parts[group.part][1]))))
