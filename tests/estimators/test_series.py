@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from shootax.sklearn import ShootingForecaster, _linear, _seasons
+from shootax.sklearn import ShootingForecaster, _linear, _seasons, _series
 from shootax.sklearn._forecasting import Spans, between, share_of
 from shootax.sklearn._windows import Sequences, filled_forward
 
@@ -238,3 +238,44 @@ def test_the_net_learns_what_no_autoregression_can():
     assert model.score(y[600:]) > 0.9
     model._base = alone
     assert model.score(y[600:]) < 0.6
+
+
+def test_dates_that_are_left_out_are_missing_entries(monthly):
+    """The forecast is that of the series with NaN there."""
+    past = MONTHS[:84]
+    hole = past.drop(past.index[[40, 41, 70]])
+    whole = past.where(past.index.isin(hole.index))
+    X, times, _, form = _series.taken(hole, None, None)
+    np.testing.assert_array_equal(X[0, :, 0], whole.to_numpy())
+    assert times is None
+    assert form.frequency == "MS"
+    periods = hole.to_period("M")
+    np.testing.assert_array_equal(_series.taken(periods, None, None)[0][0, :, 0], whole.to_numpy())
+    with pytest.warns(UserWarning, match="Entries are missing"):
+        found = monthly.predict(hole)
+    with pytest.warns(UserWarning, match="Entries are missing"):
+        pd.testing.assert_series_equal(found, monthly.predict(whole))
+
+
+def test_a_mask_follows_the_dates():
+    days = pd.Series(np.arange(12.0), pd.date_range("2024-01-01", periods=12)).drop("2024-01-09")
+    seen = np.arange(11) != 2
+    mask = _series.taken(days, None, seen)[2]
+    np.testing.assert_array_equal(np.flatnonzero(~mask.reshape(-1)), [2, 8])
+
+
+def test_uneven_dates_stay_as_they_are():
+    dates = pd.Series(
+        [1.0, 2.0, 3.0, 4.0],
+        pd.to_datetime(["2024-01-01", "2024-01-02", "2024-02-20", "2024-07-01"]),
+    )
+    _, times, _, form = _series.taken(dates, None, None)
+    np.testing.assert_array_equal(times, [0, 1, 50, 182])
+    assert form.frequency is None
+
+
+@pytest.mark.parametrize("index", [slice(None, None, -1), [0, 1, 1, 2]])
+def test_dates_out_of_order_are_refused(index):
+    """A series backwards would be forecast into its past."""
+    with pytest.raises(ValueError, match=r"must increase.*sort_index"):
+        ShootingForecaster(**SMALL).fit(MONTHS.iloc[index])

@@ -60,6 +60,8 @@ def taken(
 def _of_pandas(X: Any, times: Any, mask: Any, frequency: str | None) -> tuple[Any, Any, Any, Form]:
     import pandas as pd
 
+    if times is None and isinstance(X.index, (pd.DatetimeIndex, pd.PeriodIndex)):
+        X, mask, frequency = _without_gaps(X, mask, frequency)
     if isinstance(X, pd.Series):
         kind, names, values = (
             "Series",
@@ -69,18 +71,60 @@ def _of_pandas(X: Any, times: Any, mask: Any, frequency: str | None) -> tuple[An
     else:
         kind, names, values = "DataFrame", X.columns, X.to_numpy(np.float64, na_value=np.nan)[None]
     index = X.index
-    if times is None and isinstance(index, pd.PeriodIndex):
-        frequency = index.freqstr
-        gaps = np.diff(index.asi8)
-        times = None if (gaps == 1).all() else (index.asi8 - index.asi8[0]).astype(np.float64)
-    elif times is None and isinstance(index, pd.DatetimeIndex):
-        frequency = index.freqstr or _inferred(index) or (frequency if len(index) <= 3 else None)
-        if frequency is None:
-            times = np.asarray((index - index[0]) / pd.Timedelta(days=1), np.float64)
-    else:
+    dated = isinstance(index, (pd.DatetimeIndex, pd.PeriodIndex))
+    if times is not None or not dated:
         frequency = None
+    elif frequency is None and len(index) > 0:
+        times = np.asarray((index - index[0]) / pd.Timedelta(days=1), np.float64)
     mask = None if mask is None else np.asarray(mask)[None]
     return values, times, mask, Form(kind, index, names, frequency)
+
+
+def _without_gaps(X: Any, mask: Any, frequency: str | None) -> tuple[Any, Any, str | None]:
+    """The series with missing entries (NaN) at the dates that it leaves out, the mask, and the frequency:
+    `None` for dates at uneven distances."""
+    import pandas as pd
+
+    index = X.index
+    if len(index) == 0:
+        return X, mask, frequency
+    if not (index.is_monotonic_increasing and index.is_unique):
+        raise ValueError(
+            "The dates of a series must increase, and none may come twice. Sort them with "
+            "X.sort_index(), and drop or average those that come twice."
+        )
+    if isinstance(index, pd.PeriodIndex):
+        frequency = index.freqstr
+        grid: Any = pd.period_range(index[0], index[-1], freq=index.freq)
+    else:
+        grid, frequency = _regular(index, frequency)
+    if grid is None or len(grid) == len(index):
+        return X, mask, frequency
+    if mask is not None:
+        there = pd.DataFrame(np.asarray(mask, bool).reshape(len(index), -1), index)
+        mask = there.reindex(grid, fill_value=False).to_numpy()
+    return X.reindex(grid), mask, frequency
+
+
+def _regular(index: Any, frequency: str | None) -> tuple[Any, str | None]:
+    """The regular dates that an index has nearly all of, and their frequency, or `None` twice.
+
+    **Arguments:** `frequency`: one that is known, for an index that is too short to show it.
+    """
+    import pandas as pd
+
+    found = index.freqstr or _inferred(index)
+    if found is not None:
+        return index, found
+    pieces = [index[i : i + 6] for i in range(0, len(index) - 5, 3)]
+    known = dict.fromkeys([_inferred(piece) for piece in pieces] + [frequency])
+    for candidate in known:
+        if candidate is None:
+            continue
+        grid = pd.date_range(index[0], index[-1], freq=candidate)
+        if len(grid) <= 2 * len(index) and index.isin(grid).all():
+            return grid, candidate
+    return None, None
 
 
 def _inferred(index: Any) -> str | None:
