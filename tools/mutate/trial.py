@@ -171,7 +171,7 @@ def trial(
     name = f"{edit.name}-{os.getpid()}"
     with overlay(edit, name) as place:
         return judged(
-            *child(lambda: _run(edit, place, tests, marks, list(without)), name, cap, 60 * cap)
+            *child(lambda: _run(edit, place, tests, marks, list(without)), name, cap, 12 * cap)
         )
 
 
@@ -186,6 +186,6 @@ def red(tests: list[str], cap: float = 900.0) -> list[str]:
                 chooser = Chooser(mine.get, 10**6)
                 return run_tests(place, [file], chooser, "not browser").failed
 
-            found, *_ = child(work, f"unchanged-{os.getpid()}", cap, 60 * cap)
+            found, *_ = child(work, f"unchanged-{os.getpid()}", cap, 12 * cap)
             out += list(mine) if found is None else found
     return out
