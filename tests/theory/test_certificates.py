@@ -13,6 +13,7 @@ from theory_models import FIELDS, QUICK, inputs, random_net
 import shootax as sx
 from shootax import theory
 from shootax.theory._bounds import Growth
+from shootax.theory._measure import _quotients
 from shootax.theory._model import weight_path
 from shootax.theory._structure import field_bounds
 from shootax.theory._table import convolution_norm
@@ -294,3 +295,10 @@ def examples():
 def test_examples_print_what_they_say(code, capsys):
     exec(compile(code, "example", "exec"), {})
     assert capsys.readouterr().out.split("\n")[:-1] == list(promised(code))
+
+
+def test_quotients_are_of_distances():
+    """A map that doubles all distances, by pairs of points that are not on one side of zero."""
+    before = np.array([[0.0, 1.0], [-1.0, 3.0], [2.0, -5.0], [2.0, -5.0]])
+    found = _quotients(before, 5.0 - 2 * before)
+    np.testing.assert_allclose(found, [2.0] * 5, rtol=1e-12)  # two points are the same
