@@ -279,3 +279,14 @@ def test_dates_out_of_order_are_refused(index):
     """A series backwards would be forecast into its past."""
     with pytest.raises(ValueError, match=r"must increase.*sort_index"):
         ShootingForecaster(**SMALL).fit(MONTHS.iloc[index])
+
+
+def test_years_that_are_left_out_are_missing_entries():
+    years = pd.Series(np.arange(20.0), np.arange(1950, 1990, 2))
+    found = _series.taken(years.drop(1960), None, None)[0][0, :, 0]
+    np.testing.assert_array_equal(found, years.where(years.index != 1960).to_numpy())
+    for index in (years.index[::-1], np.r_[1950:1969, 1960]):
+        with pytest.raises(ValueError, match=r"must increase.*sort_index"):
+            _series.taken(years.set_axis(index), None, None)
+    uneven = pd.Series(np.arange(4.0), [1, 2, 100, 5000])
+    np.testing.assert_array_equal(_series.taken(uneven, None, None)[0][0, :, 0], uneven)

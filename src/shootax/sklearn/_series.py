@@ -60,7 +60,8 @@ def taken(
 def _of_pandas(X: Any, times: Any, mask: Any, frequency: str | None) -> tuple[Any, Any, Any, Form]:
     import pandas as pd
 
-    if times is None and isinstance(X.index, (pd.DatetimeIndex, pd.PeriodIndex)):
+    dated = isinstance(X.index, (pd.DatetimeIndex, pd.PeriodIndex))
+    if times is None and (dated or pd.api.types.is_integer_dtype(X.index)):
         X, mask, frequency = _without_gaps(X, mask, frequency)
     if isinstance(X, pd.Series):
         kind, names, values = (
@@ -71,7 +72,6 @@ def _of_pandas(X: Any, times: Any, mask: Any, frequency: str | None) -> tuple[An
     else:
         kind, names, values = "DataFrame", X.columns, X.to_numpy(np.float64, na_value=np.nan)[None]
     index = X.index
-    dated = isinstance(index, (pd.DatetimeIndex, pd.PeriodIndex))
     if times is not None or not dated:
         frequency = None
     elif frequency is None and len(index) > 0:
@@ -81,8 +81,8 @@ def _of_pandas(X: Any, times: Any, mask: Any, frequency: str | None) -> tuple[An
 
 
 def _without_gaps(X: Any, mask: Any, frequency: str | None) -> tuple[Any, Any, str | None]:
-    """The series with missing entries (NaN) at the dates that it leaves out, the mask, and the frequency:
-    `None` for dates at uneven distances."""
+    """The series with missing entries (NaN) at the dates or whole numbers that it leaves out, the mask,
+    and the frequency: `None` for dates at uneven distances."""
     import pandas as pd
 
     index = X.index
@@ -90,12 +90,14 @@ def _without_gaps(X: Any, mask: Any, frequency: str | None) -> tuple[Any, Any, s
         return X, mask, frequency
     if not (index.is_monotonic_increasing and index.is_unique):
         raise ValueError(
-            "The dates of a series must increase, and none may come twice. Sort them with "
-            "X.sort_index(), and drop or average those that come twice."
+            "The dates or numbers in the index of a series must increase, and none may come twice. Sort "
+            "them with X.sort_index(), and drop or average those that come twice."
         )
     if isinstance(index, pd.PeriodIndex):
         frequency = index.freqstr
         grid: Any = pd.period_range(index[0], index[-1], freq=index.freq)
+    elif not isinstance(index, pd.DatetimeIndex):
+        grid = _regular_numbers(index)
     else:
         grid, frequency = _regular(index, frequency)
     if grid is None or len(grid) == len(index):
@@ -125,6 +127,17 @@ def _regular(index: Any, frequency: str | None) -> tuple[Any, str | None]:
         if len(grid) <= 2 * len(index) and index.isin(grid).all():
             return grid, candidate
     return None, None
+
+
+def _regular_numbers(index: Any) -> Any:
+    """The evenly spaced whole numbers that an index has nearly all of, such as years, or `None`."""
+    import pandas as pd
+
+    step = int(np.diff(index).min(initial=np.iinfo(np.int64).max)) if len(index) > 1 else 1
+    if (index[-1] - index[0]) // step >= 2 * len(index):
+        return None
+    grid = pd.RangeIndex(int(index[0]), int(index[-1]) + 1, step)
+    return grid if index.isin(grid).all() else None
 
 
 def _inferred(index: Any) -> str | None:
