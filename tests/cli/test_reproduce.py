@@ -6,6 +6,7 @@ import pytest
 from test_commands import run
 
 import shootax as sx
+from shootax.cli.reproduce import _median
 from shootax.paper import COLLECTIONS
 
 ENTRIES = [
@@ -13,6 +14,20 @@ ENTRIES = [
     *("test_mse", "penalty", "complexity_log2_frobenius", "complexity_log2_nuclear"),
     *("complexity_log2_spectral", "hamiltonian_drift", "seconds", "status"),
 ]
+
+
+@pytest.mark.parametrize(
+    ("values", "shown"),
+    [
+        ([1.0, None, 9.0, 2.0], "2"),
+        ([0.123456], "0.1235"),
+        ([True, False, True, True], "75%"),
+        ([None], "–"),
+        ([], "–"),
+    ],
+)
+def test_what_the_table_shows_of_several_seeds(values, shown):
+    assert _median(values) == shown
 
 
 def reproduced(tmp_path, name, *arguments):

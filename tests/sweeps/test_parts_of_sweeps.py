@@ -2,6 +2,7 @@
 
 import os
 import pathlib
+import time
 
 import numpy as np
 import pytest
@@ -90,6 +91,19 @@ def test_results_do_not_overwrite_what_was_asked_for(store):
     assert runs[0]["result_seed"] == 9
     assert "result_x" not in runs[0]
     assert runs[1]["result_x"] == 3
+
+
+def test_the_time_of_a_group_is_shared_by_its_runs(store):
+    def train(config, seeds, ctx):
+        time.sleep(0.05)
+        return [{} for _ in seeds]
+
+    began = time.monotonic()
+    runs = call(train, store)
+    over = time.monotonic() - began
+    assert runs[0]["seconds"] == runs[1]["seconds"] >= 0.025
+    assert runs[0]["seconds"] + runs[1]["seconds"] <= over
+    assert 0 <= runs[0]["processor_seconds"] <= 2 * over
 
 
 def test_plain_values():

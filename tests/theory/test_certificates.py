@@ -16,7 +16,7 @@ from shootax.theory._bounds import Growth
 from shootax.theory._measure import _quotients
 from shootax.theory._model import weight_path
 from shootax.theory._structure import field_bounds
-from shootax.theory._table import convolution_norm
+from shootax.theory._table import block_table, convolution_norm
 from test_documentation import blocks, promised
 
 STEPS = 50
@@ -143,6 +143,12 @@ def test_norms_of_convolutions(space, window):
         exact = np.linalg.norm(np.asarray(matrix).reshape(2 * np.prod(space), -1), 2)
         bound = convolution_norm(A, len(space))
         assert exact <= bound <= 2 * exact
+    table = block_table(field, field.layout, sx.Quadratic(), (2, *space), None)
+    steep = np.array([[1.0, 3.0, 2.0]])
+    for term in table.terms:
+        if term.source is not None:
+            np.testing.assert_allclose(term.norms(A[None]), [bound])
+            np.testing.assert_allclose(term.norms(A[None, None], steep), [[3 * bound]])
 
 
 def held(field, theta, T=1.0, **options):

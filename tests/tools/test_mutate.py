@@ -3,12 +3,13 @@
 import ast
 import pathlib
 import sys
+import time
 
 import pytest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parents[2]))
 
-from tools.mutate import trial
+from tools.mutate import nursery, trial
 from tools.mutate.edits import edits
 from tools.mutate.guess import guess
 from tools.mutate.outline import outline, owner
@@ -112,22 +113,43 @@ def test_a_change_is_in_force_and_alone(tmp_path, monkeypatch):
 
 
 def test_outcomes():
-    """A limit of time counts as not noticed, a crash as noticed, a broken module not at all."""
+    """A limit of time counts as not noticed, a crash or an endless wait as noticed, a broken module not at
+    all."""
     found = {"failed": "", "broken": "", "ran": 3, "invalid": False}
-    assert trial.judged(None, 60.0, True).capped
-    assert not trial.judged(None, 60.0, True).noticed
-    assert trial.judged(None, 1.0, False).noticed == "crash"
-    assert trial.judged({**found, "failed": "t"}, 1.0, False).noticed == "test"
-    assert trial.judged({**found, "broken": "t"}, 1.0, False).noticed == "collection"
-    assert trial.judged(found, 1.0, False).noticed == ""
-    broken = trial.judged({**found, "broken": "t", "invalid": True}, 1.0, False)
+    assert trial.judged(None, 60.0, "time").capped
+    assert not trial.judged(None, 60.0, "time").noticed
+    assert trial.judged(None, 1.0, "").noticed == "crash"
+    assert trial.judged(None, 1.0, "idle").noticed == "waits"
+    assert trial.judged({**found, "failed": "t"}, 1.0, "").noticed == "test"
+    assert trial.judged({**found, "broken": "t"}, 1.0, "").noticed == "collection"
+    assert trial.judged(found, 1.0, "").noticed == ""
+    broken = trial.judged({**found, "broken": "t", "invalid": True}, 1.0, "")
     assert (broken.invalid, broken.noticed) == (True, "")
 
 
 def test_tests_by_their_words():
     files = ("tests/test_cache.py", "tests/train/test_streams.py", "tests/export/test_reader.py")
     edit = next(edit for edit in every_edit() if edit.file == "shootax/_train/streams.py")
-    assert next(iter(guess(edit, files))).startswith("tests/train/test_streams.py::test_")
+    ranked = list(guess(edit, files))
+    assert ranked[0].startswith("tests/train/test_streams.py::test_")
+    # Those that execute a line have a place whatever their words are.
+    assert list(guess(edit, files, 1, also=ranked[3:5])) == [ranked[0], ranked[3]]
+
+
+def test_a_process_that_waits_and_one_that_is_busy(tmp_path, monkeypatch):
+    monkeypatch.setattr(nursery, "FOLDER", tmp_path)
+    monkeypatch.setattr(nursery, "IDLE", 0.5)
+
+    def busy():
+        until = time.process_time() + 9
+        while time.process_time() < until:
+            pass
+
+    assert nursery.child(lambda: 3, "three", 5, 5)[::2] == (3, "")
+    assert nursery.child(lambda: time.sleep(9), "waits", 5, 0.3)[::2] == (None, "idle")
+    monkeypatch.setattr(nursery, "IDLE", 0.01)
+    assert nursery.child(busy, "busy", 5, 0.3)[::2] == (None, "time")
+    assert nursery.child(lambda: 1 // 0, "error", 5, 5)[::2] == (None, "")
 
 
 @pytest.mark.slow

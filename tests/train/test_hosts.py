@@ -8,10 +8,12 @@ import subprocess
 import sys
 import time
 
+import jax
 import numpy as np
 import pytest
 
 import shootax as sx
+from shootax._train.hosts import several
 
 HERE = pathlib.Path(__file__).parent
 
@@ -46,6 +48,12 @@ def histories(processes, out, *more):
 def same(first, second):
     for name, column in first.items():
         np.testing.assert_allclose(column, second[name], rtol=1e-9, err_msg=name)
+
+
+def test_two_processes_are_several(monkeypatch):
+    assert not several()
+    monkeypatch.setattr(jax, "process_count", lambda: 2)
+    assert several()
 
 
 def test_two_processes_train_as_one(tmp_path):

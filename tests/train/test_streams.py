@@ -134,7 +134,7 @@ def test_resuming_at_the_right_batch(tmp_path):
     whole = sx.fit(NET, Stateful(), epochs=4, **options)
     interrupted(tmp_path / "a", Stateful, 4, options, whole)
     # In the middle of an epoch, too, when the source fails; and what was passed is not drawn again.
-    broken = sx.extend.Checkpoint(tmp_path / "b", every=0)
+    broken = sx.extend.Checkpoint(tmp_path / "b", every=3600)
     with pytest.raises(RuntimeError, match="the source is gone") as caught:
         sx.fit(NET, Stateful(stop=7), epochs=4, checkpoint=broken, **options)
     assert "This came from the stream, after 7 batches" in str(caught.value.__notes__)
@@ -176,6 +176,7 @@ def batches(*made):
         (((X, X), (np.nan * X, X)), "batch 2 of the stream has a number that is not finite"),
         (((X, X[:3]),), "must have the same number of samples"),
         ((X,), "must be .* the first batch is a ndarray"),
+        (([X],), "the first batch is a list of length 1"),
         (({"x": X},), r"the first batch is a dictionary with \['x'\]"),
         (((X, X, -np.ones(20)),), "sample_weight of the first batch"),
         (((np.full((4, 1), "a"), X[:4]),), "must hold numbers"),

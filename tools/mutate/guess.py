@@ -7,6 +7,7 @@ import functools
 import math
 import pathlib
 import re
+from collections.abc import Collection
 
 from .edits import Edit
 from .nursery import ROOT
@@ -84,9 +85,17 @@ def _query(edit: Edit) -> dict[str, float]:
 
 
 def guess(
-    edit: Edit, files: tuple[str, ...], most: int = 40, *, slow: bool = False
+    edit: Edit,
+    files: tuple[str, ...],
+    most: int = 40,
+    *,
+    slow: bool = False,
+    also: Collection[str] = (),
 ) -> dict[str, float]:
-    """The nearest test functions, best first, each with its score: quick ones, or slow ones."""
+    """The nearest test functions, best first, each with its score: quick ones, or slow ones.
+
+    `also` are some that have as many places again, whatever their words are.
+    """
     documents, rare = _documents(files)
     query, scores = _query(edit), {}
     for document in documents:
@@ -94,7 +103,9 @@ def guess(
             continue
         found = sum(w * rare[word] for word, w in query.items() if word in document.words)
         scores[document.name] = found / math.log(20 + len(document.words))
-    return dict(sorted(scores.items(), key=lambda entry: -entry[1])[:most])
+    ranked = sorted(scores.items(), key=lambda entry: -entry[1])
+    more = [entry for entry in ranked[most:] if entry[0] in also]
+    return dict(ranked[:most] + more[:most])
 
 
 def near_words(edit: Edit) -> list[str]:

@@ -24,6 +24,7 @@ IMPORTS = """
     typer.testing rich.progress plotly pytest _pytest.doctest
 """.split()  # noqa: SIM905
 LIMITS = (signal.SIGXCPU, signal.SIGKILL)
+IDLE = 0.05  # the share of a core below which a process only waits, however busy the machine is
 
 
 def prepare() -> None:
@@ -44,10 +45,11 @@ def prepare() -> None:
         raise RuntimeError(f"{name} is imported already, so it cannot be changed.")
 
 
-def child(work: Callable[[], Any], name: str, cpu: float, wall: float) -> tuple[Any, float, bool]:
-    """What `work` returns in a process of its own, its processor time, and whether a limit ended it.
+def child(work: Callable[[], Any], name: str, cpu: float, wall: float) -> tuple[Any, float, str]:
+    """What `work` returns in a process of its own, its processor time, and which limit ended it.
 
-    What it returns is `None` where it did not come to its end: by a limit, or by a crash.
+    What it returns is `None` where it did not come to its end: by a limit, or by a crash. The limit
+    is "time", or "idle" if the process did next to nothing until `wall` seconds had passed.
     """
     out = FOLDER / "out" / f"{name}.json"
     log = out.with_suffix(".log")
@@ -74,12 +76,13 @@ def child(work: Callable[[], Any], name: str, cpu: float, wall: float) -> tuple[
     while True:
         done, status, used = os.wait4(process, os.WNOHANG)
         if done:
-            stopped = os.WIFSIGNALED(status) and os.WTERMSIG(status) in LIMITS
+            ended = os.WIFSIGNALED(status) and os.WTERMSIG(status) in LIMITS
+            stopped = "time" if ended else ""
             break
         if time.monotonic() > until:
+            stopped = "idle" if _group_seconds(process) < IDLE * wall else "time"
             os.killpg(process, signal.SIGKILL)
             _, _, used = os.wait4(process, 0)
-            stopped = True
             break
         time.sleep(0.05)
     with contextlib.suppress(ProcessLookupError):  # what it started itself
@@ -91,3 +94,14 @@ def child(work: Callable[[], Any], name: str, cpu: float, wall: float) -> tuple[
     out.unlink()
     log.unlink(missing_ok=True)
     return found, seconds, stopped
+
+
+def _group_seconds(group: int) -> float:
+    """The processor time of a process and of all that it started."""
+    ticks = 0
+    for place in pathlib.Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):  # it has just ended
+            entries = place.read_text("utf-8").rpartition(")")[2].split()
+            if int(entries[2]) == group:
+                ticks += sum(map(int, entries[11:15]))  # with those of children that have ended
+    return ticks / os.sysconf("SC_CLK_TCK")

@@ -23,6 +23,7 @@ from .outline import outline, owner
 from .sample import SOURCE
 
 FORMAT = 1
+TYPICAL = 3.0  # seconds: a test that takes so long counts half
 RED = FOLDER / "red.json"  # tests that noticed a change, and fail without one as well
 # Tests of benchmarks, of pages and of how the repository looks.
 OTHERS = re.compile(
@@ -137,6 +138,7 @@ class Reach:
     def __init__(self):
         self.tests: dict[str, list[Test]] = {}
         self.functions = collections.defaultdict(list)
+        self.seconds = collections.Counter()
         self.recorded: set[str] = set()
         self.red = set(json.loads(RED.read_text("utf-8"))) if RED.exists() else set()
         for place in sorted((FOLDER / "reach").glob("*.json")):
@@ -147,6 +149,7 @@ class Reach:
                 if not (ROOT / test.file).exists():
                     continue
                 self.tests.setdefault(test.file, []).append(test)
+                self.seconds[test.function] += seconds
                 for key, bits in lines.items():
                     function = found["functions"][int(key)]
                     if function.endswith("@"):
@@ -154,9 +157,9 @@ class Reach:
                     self.functions[function].append((test, int(bits, 16)))
 
     def nearest(self, edit: Edit, *, slow: bool = False) -> list[str]:
-        """The test functions for a change, nearest first: by their words, and those that execute its
-        line before those that execute its function. Where it is recorded that one does neither, it
-        stands behind."""
+        """The test functions for a change, nearest first: by their words, those that execute its line
+        before those that execute its function, and short ones before long ones. Where it is recorded
+        that a test executes neither, it stands behind all others."""
         first, name, digest = owner(outline((SOURCE / edit.file).read_bytes()), edit.line)
         path, line = f"{edit.file}::{name}", 1 << (edit.line - first)
         found = self.functions.get(f"{path}@{digest}", ())
@@ -167,14 +170,18 @@ class Reach:
         def factor(test: str) -> float:
             if not inside or test.partition("::")[0] not in self.recorded:
                 return 1.0
-            return 1.3 if test in exact else 1.0 if test in near else 0.5
+            return (1.3 if test in exact else 1.0 if test in near else 0.2) / self._length(test)
 
-        scores = guess(edit, tuple(test_files()), slow=slow)
+        scores = guess(edit, tuple(test_files()), slow=slow, also=exact if inside else ())
         files: dict[str, float] = {}
         for test, score in scores.items():  # files whose best test is near
             files.setdefault(test.partition("::")[0], score)
         ranks = {t: factor(t) * (s + 0.3 * files[t.partition("::")[0]]) for t, s in scores.items()}
         return sorted(ranks, key=lambda test: -ranks[test])
+
+    def _length(self, test: str) -> float:
+        """Grows with the time of a test: of all its cases."""
+        return 1 + self.seconds.get(test, 0.0) / TYPICAL
 
     def _reaching(self, start: str) -> list[Test]:
         return [t for f in self.functions if f.startswith(start) for t, _ in self.functions[f]]

@@ -20,12 +20,14 @@ from .sample import SOURCE
 
 QUICK = "not slow and not browser"
 LONG = "slow and not browser"
+WAIT = 10  # seconds for each of processor time that is allowed
 FIRST, CASES = 8, 8  # test functions that run before all others, and how many cases of each
 
 
 @dataclasses.dataclass(frozen=True)
 class Outcome:
-    """`noticed` says how: by a test, while tests are collected, by a crash; or "" if not.
+    """`noticed` says how: by a test, while tests are collected, by a crash, by tests that wait forever;
+    or "" if not.
 
     `invalid` is a change with which its own module cannot be imported, `capped` one whose tests
     took longer than allowed: it counts as not noticed.
@@ -151,10 +153,11 @@ def _run(edit: Edit, place: str, tests: list[str], marks: str, without: list[str
     return _found(edit, chooser, len(done) - len(without))
 
 
-def judged(found: Any, seconds: float, stopped: bool) -> Outcome:
+def judged(found: Any, seconds: float, stopped: str) -> Outcome:
     """What a process that ran tests has found; `None` if it did not come to its end."""
     if found is None:
-        return Outcome("" if stopped else "crash", "", 0, seconds, capped=stopped)
+        noticed = {"": "crash", "idle": "waits", "time": ""}[stopped]
+        return Outcome(noticed, "", 0, seconds, capped=not noticed)
     if found["invalid"]:
         return Outcome("", found["broken"], found["ran"], seconds, invalid=True)
     noticed = "test" if found["failed"] else "collection" if found["broken"] else ""
@@ -171,7 +174,7 @@ def trial(
     name = f"{edit.name}-{os.getpid()}"
     with overlay(edit, name) as place:
         return judged(
-            *child(lambda: _run(edit, place, tests, marks, list(without)), name, cap, 12 * cap)
+            *child(lambda: _run(edit, place, tests, marks, list(without)), name, cap, WAIT * cap)
         )
 
 
@@ -186,6 +189,6 @@ def red(tests: list[str], cap: float = 900.0) -> list[str]:
                 chooser = Chooser(mine.get, 10**6)
                 return run_tests(place, [file], chooser, "not browser").failed
 
-            found, *_ = child(work, f"unchanged-{os.getpid()}", cap, 12 * cap)
+            found, *_ = child(work, f"unchanged-{os.getpid()}", cap, WAIT * cap)
             out += list(mine) if found is None else found
     return out
