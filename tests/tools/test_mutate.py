@@ -113,8 +113,8 @@ def test_a_change_is_in_force_and_alone(tmp_path, monkeypatch):
 
 
 def test_outcomes():
-    """A limit of time counts as not noticed, a crash or an endless wait as noticed, a broken module not at
-    all."""
+    """A limit of time counts as not noticed, a crash or an endless wait as noticed, a broken module not
+    at all."""
     found = {"failed": "", "broken": "", "ran": 3, "invalid": False}
     assert trial.judged(None, 60.0, "time").capped
     assert not trial.judged(None, 60.0, "time").noticed
