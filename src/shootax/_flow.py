@@ -2,7 +2,7 @@
 
 import functools
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeGuard
 
 import equinox as eqx
 import jax
@@ -93,18 +93,23 @@ def flow(
                 "A baked model goes forward and reports at the grid points of its integrator alone. "
                 "Use the original model for other times, or for the flow back in time."
             )
-    out = _flow(field, control, z, save, integrator, reverse)
+    run = _flow_solving if _solves(control) else _flow
+    out = run(field, control, z, save, integrator, reverse)
     if wrong is not None:
         return jax.tree.map(lambda leaf: _blanked(leaf, wrong), out)
-    if isinstance(control, AbstractParticleControl):
+    if _solves(control):
         _explain(field, control, out)
     return out
 
 
+def _solves(control: AbstractControl) -> TypeGuard[AbstractParticleControl]:
+    """Whether θ* comes from iterations."""
+    particles = isinstance(control, AbstractParticleControl)
+    return particles and isinstance(control.maximiser, AbstractIterative)
+
+
 def _explain(field: AbstractField, control: AbstractParticleControl, out: PyTree[Array]) -> None:
     """Raises where an inner maximisation failed, which shows as NaN, if values can be inspected."""
-    if not isinstance(control.maximiser, AbstractIterative):
-        return
     leaves = jax.tree.leaves((out, control))
     if not all(map(checks.is_concrete, leaves)) or _all_finite(out):
         return
@@ -123,8 +128,7 @@ def _all_finite(tree: PyTree[Array]) -> Array:
     return jnp.all(jnp.stack([jnp.isfinite(leaf).all() for leaf in jax.tree.leaves(tree)]))
 
 
-@eqx.filter_jit
-def _flow(field, control, z, save, integrator, reverse) -> PyTree[Array]:
+def _run(field, control, z, save, integrator, reverse) -> PyTree[Array]:
     system = control.system(field, jax.tree.leaves(z)[0].shape[0])
     particles = system.start()
     if reverse and particles is not None:
@@ -139,6 +143,10 @@ def _flow(field, control, z, save, integrator, reverse) -> PyTree[Array]:
     )
     shared = isinstance(save, AtNodes) or (isinstance(save, AtTimes) and save.times.ndim == 1)
     return jax.tree.map(lambda leaf: jnp.swapaxes(leaf, 0, 1), out) if shared else out
+
+
+_flow = eqx.filter_jit(_run)
+_flow_solving = one_off(_run)  # a large program of small operations: optimising it gains nothing
 
 
 def _particles_at_end(

@@ -58,6 +58,9 @@ def evaluate_at_stages(
 
     def one(y: State, k: Array) -> tuple[State, PyTree]:
         new, stages = integrator.stages(system, Step(k, k.astype(dtype) * h, h), y)
+        if system.rolled:
+            together = jax.tree.map(lambda *leaves: jnp.stack(leaves), *stages)
+            return new, jax.lax.map(lambda each: measure(*each), together)
         measured = [measure(point, at) for point, at in stages]
         return new, jax.tree.map(lambda *leaves: jnp.stack(leaves), *measured)
 

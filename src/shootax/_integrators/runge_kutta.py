@@ -4,6 +4,8 @@ from typing import ClassVar
 
 import equinox as eqx
 import jax
+import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array
 
 from shootax._integrators.fixed import AbstractFixedStep, Step
@@ -19,6 +21,8 @@ class AbstractRungeKutta(AbstractFixedStep):
     def stages(
         self, system: AbstractSystem, step: Step, y: State
     ) -> tuple[State, list[tuple[TimePoint, State]]]:
+        if system.rolled:
+            return self._rolled(system, step, y)
         slopes: list[State] = []
         stages: list[tuple[TimePoint, State]] = []
         for i, (fraction, row) in enumerate(zip(self.fractions, self.matrix, strict=True)):
@@ -26,6 +30,35 @@ class AbstractRungeKutta(AbstractFixedStep):
             stages.append((point, at))
             slopes.append(system(point, at))
         return _advance(y, step.h, self.weights, slopes), stages
+
+    def _rolled(
+        self, system: AbstractSystem, step: Step, y: State
+    ) -> tuple[State, list[tuple[TimePoint, State]]]:
+        """The same as a loop over the stages, so that the program holds the system once."""
+        count, dtype = len(self.fractions), jnp.result_type(*jax.tree.leaves(y))
+        matrix = np.array([(*row, *(count - len(row)) * (0.0,)) for row in self.matrix])
+        points = [step.point(fraction, i) for i, fraction in enumerate(self.fractions)]
+
+        def stage(slopes: State, line: tuple[TimePoint, Array, Array]) -> tuple[State, State]:
+            point, i, row = line
+            at = _combined(y, row, slopes)
+            slope = system(point, at)
+            return jax.tree.map(lambda all_, one: all_.at[i].set(one), slopes, slope), at
+
+        none = jax.tree.map(lambda leaf: jnp.zeros((count, *leaf.shape), leaf.dtype), y)
+        lines = (_stacked(points), jnp.arange(count), jnp.asarray(step.h * matrix, dtype))
+        slopes, states = jax.lax.scan(stage, none, lines)
+        weights = jnp.asarray(step.h * np.array(self.weights), dtype)
+        each = [jax.tree.map(lambda leaf, i=i: leaf[i], states) for i in range(count)]
+        return _combined(y, weights, slopes), list(zip(points, each, strict=True))
+
+
+def _stacked(points: list[TimePoint]) -> TimePoint:
+    return jax.tree.map(lambda *leaves: jnp.stack(leaves), *points)
+
+
+def _combined(y: State, weights: Array, slopes: State) -> State:
+    return jax.tree.map(lambda base, all_: base + jnp.tensordot(weights, all_, 1), y, slopes)
 
 
 def _advance(y: State, h: float, weights: tuple, slopes: list[State]) -> State:

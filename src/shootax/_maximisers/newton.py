@@ -76,13 +76,23 @@ class Newton(AbstractIterative):
             x, residual, count = ascend(energy, start, tolerance, self.max_iterations)
             return x, (residual, count.astype(x.dtype))
 
-        def tangent(linear: Any, y: Array) -> Array:
-            return jnp.linalg.solve(jax.jacfwd(linear)(jnp.zeros_like(y)), y)
-
-        x, (residual, count) = jax.lax.custom_root(
-            jax.grad(energy), jax.lax.stop_gradient(flat), solve, tangent, has_aux=True
-        )
+        x, (residual, count) = _stationary(energy, flat, solve)
         return accepted(unravel(x), residual, reachable(tolerance, q), count.astype(int))
+
+    def refine(
+        self,
+        field: AbstractField,
+        penalty: Penalty,
+        q: PyTree[Array],
+        p: PyTree[Array],
+        theta: PyTree[Array],
+    ) -> PyTree[Array]:
+        flat, unravel = ravel_pytree(theta)  # a maximum already: only its derivatives are wanted
+
+        def energy(x: Array) -> Array:
+            return hamiltonian(field, penalty, q, p, unravel(x))
+
+        return unravel(_stationary(energy, flat, lambda _, x: (x, None))[0])
 
     def search(
         self, field: AbstractField, penalty: Penalty, q: PyTree[Array], p: PyTree[Array]
@@ -97,6 +107,19 @@ class Newton(AbstractIterative):
         return unravel(x)
 
 
+def _stationary(
+    energy: Callable[[Array], Array], start: Float[Array, " n"], solve: Callable
+) -> tuple[Float[Array, " n"], Any]:
+    """What `solve` finds, with the derivatives of a solution of $∂H/∂θ = 0$."""
+
+    def tangent(linear: Any, y: Array) -> Array:
+        return jnp.linalg.solve(jax.jacfwd(linear)(jnp.zeros_like(y)), y)
+
+    return jax.lax.custom_root(
+        jax.grad(energy), jax.lax.stop_gradient(start), solve, tangent, has_aux=True
+    )
+
+
 def ascend(
     energy: Callable[[Array], Array], start: Float[Array, " n"], tolerance: float, limit: int
 ) -> tuple[Float[Array, " n"], Float[Array, ""], Int[Array, ""]]:
@@ -106,29 +129,35 @@ def ascend(
         return jnp.max(jnp.abs(slope), initial=0.0) / (1 + jnp.max(jnp.abs(x), initial=0.0))
 
     def go_on(loop: Any) -> Array:
-        count, x, _, slope, stuck = loop
+        count, x, _, slope, _, stuck = loop
         bounded = jnp.max(jnp.abs(x), initial=0.0) < 1e8
         return (count < limit) & (residual(x, slope) > tolerance) & ~stuck & bounded
 
     def improve(loop: Any) -> Any:
-        count, x, value, slope, _ = loop
+        count, x, value, slope, refused, _ = loop
         curvature = jax.hessian(energy)(x)
-        new = x - jnp.linalg.solve(curvature, slope)
+        factor = jnp.linalg.cholesky(-curvature)
+        # Newton's method is just as happy with a saddle point; only a concave H will do.
+        newton = jnp.all(jnp.isfinite(factor)) & ~refused
+        new = jax.lax.cond(
+            newton,
+            lambda: x + jax.scipy.linalg.cho_solve((factor, True), slope),
+            lambda: climb(x, slope, curvature),
+        )
         new_value, new_slope = jax.value_and_grad(energy)(new)
         # Near the maximum the value is flat to rounding, and a smaller gradient counts instead.
         rounding = 10 * jnp.finfo(x.dtype).eps * (1 + jnp.abs(value))
         shrinks = residual(new, new_slope) < 0.5 * residual(x, slope)
         rises = (new_value > value + rounding) | ((new_value > value - rounding) & shrinks)
-        # Newton's method is just as happy with a saddle point; only a concave H will do.
-        concave = jnp.all(jnp.isfinite(jnp.linalg.cholesky(-curvature)))
-        good = rises & concave
-        taken = (new, new_value, new_slope, jnp.array(False))
-        return (
-            count + 1,
-            *jax.lax.cond(good, lambda: taken, lambda: careful(x, value, slope, curvature)),
-        )
+        good = jnp.where(newton, rises, new_value > value)
+        kept = [
+            jnp.where(good, *pair) for pair in ((new, x), (new_value, value), (new_slope, slope))
+        ]
+        # A Newton step that is refused counts together with the climb that replaces it.
+        refused = newton & ~good
+        return (count + jnp.where(refused, 0, 1), *kept, refused, ~newton & ~good)
 
-    def careful(x: Array, value: Array, slope: Array, curvature: Array) -> Any:
+    def climb(x: Array, slope: Array, curvature: Array) -> Array:
         """Up along every eigenvector, also where H curves upwards, as far as it pays."""
         curves, vectors = jnp.linalg.eigh(curvature)
         sizes = jnp.maximum(jnp.abs(curves), 1e-3 * jnp.max(jnp.abs(curves)) + 1e-12)
@@ -136,12 +165,9 @@ def ascend(
         reaches = jnp.asarray([4.0, 1.0, 0.3, 0.1, 0.03, 0.01, 1e-3, 1e-4], x.dtype)
         values = jax.vmap(lambda reach: energy(x + reach * step))(reaches)
         values = jnp.where(jnp.isfinite(values), values, -jnp.inf)
-        best = jnp.argmax(values)
-        better = values[best] > value
-        new = jnp.where(better, x + reaches[best] * step, x)
-        return (new, *jax.value_and_grad(energy)(new), ~better)
+        return x + reaches[jnp.argmax(values)] * step
 
     value, slope = jax.value_and_grad(energy)(start)
-    loop = (jnp.array(0), start, value, slope, jnp.array(False))
-    count, x, _, slope, _ = jax.lax.while_loop(go_on, improve, loop)
+    loop = (jnp.array(0), start, value, slope, jnp.array(False), jnp.array(False))
+    count, x, _, slope, _, _ = jax.lax.while_loop(go_on, improve, loop)
     return x, residual(x, slope), count

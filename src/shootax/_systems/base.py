@@ -71,6 +71,12 @@ class AbstractSystem(eqx.Module):
 
     field: eqx.AbstractVar[AbstractField]
 
+    @property
+    def rolled(self) -> bool:
+        """Whether the stages of a step run as a loop. It keeps the compiled program small where the
+        derivative is a large program of its own, and slows down a small one."""
+        return False
+
     @abc.abstractmethod
     def jumps(self) -> tuple[float, ...]:
         """The times, if any, at which θ jumps; an adaptive integrator stops there."""

@@ -24,6 +24,10 @@ class WarmStartSystem(AbstractSystem):
     maximiser: AbstractIterative
     particles: ParticleState
 
+    @property
+    def rolled(self) -> bool:
+        return True
+
     def jumps(self) -> tuple[float, ...]:
         return ()
 
