@@ -6,7 +6,8 @@ import pytest
 
 from shootax.sklearn import ShootingForecaster, _linear, _seasons, _series
 from shootax.sklearn._forecasting import Spans, between, share_of
-from shootax.sklearn._windows import Sequences, filled_forward
+from shootax.sklearn._model import Shape, first
+from shootax.sklearn._windows import Sequences, filled_forward, mean_square
 
 pytestmark = pytest.mark.usefixtures("standard_promotion")
 
@@ -78,6 +79,23 @@ def test_filled_forward():
     np.testing.assert_array_equal(got[0, :, 0], [2, 2, 2, 4])
 
 
+def test_errors_are_means_over_what_each_window_shows():
+    values = np.array([[[1.0], [2.0]], [[3.0], [0.0]], [[9.0], [9.0]]])
+    observed = np.array([[[True], [True]], [[True], [False]], [[True], [True]]])
+    future = Sequences(values, observed, np.zeros((3, 2)))
+    # (1 + 4) / 2 for the first window and 9 for the second; the third is not chosen.
+    found = mean_square(np.zeros((3, 2, 1)), future, np.array([True, True, False]))
+    assert found == (2.5 + 9) / 2
+
+
+def test_particles_begin_near_samples_and_not_on_them():
+    shape = Shape(3, 1, "dynamic-particles", 2, 2, 40, 2, "tanh")
+    net = first(shape, np.zeros((5, 3)), np.random.default_rng(0))
+    q, bias = np.asarray(net.control.ensemble.q), np.asarray(net.lift.bias)
+    assert np.abs((q - bias).std(axis=0) - 0.1).max() < 0.05
+    assert np.abs((q - bias).mean(axis=0)).max() < 0.07
+
+
 @pytest.mark.parametrize(
     ("frequency", "season"),
     [
@@ -105,6 +123,8 @@ def test_seasons_of_values():
     noise = np.random.default_rng(0).normal(size=300)
     assert season(np.sin(2 * np.pi * np.arange(300) / 11) * 5 + noise) in (10, 11, 12)
     assert season(noise) == season(np.cumsum(noise)) == season(np.ones(300)) == 1
+    assert [season(np.tile([0.0, 5.0], 7)[:count]) for count in (12, 13)] == [1, 2]
+    assert [season(np.tile([0.0, 1.0, 5.0], 7)[:count]) for count in (16, 17)] == [1, 3]
 
 
 @pytest.fixture(scope="module")
@@ -139,6 +159,12 @@ def test_a_series_comes_back_as_a_series(monthly):
     np.testing.assert_array_equal(array, forecast[:5])
     chosen = monthly.predict(MONTHS[:84], at=[2, 4])
     pd.testing.assert_series_equal(chosen, forecast.iloc[[1, 3]], check_freq=False)
+    for steps in ([2, 2], [1, 1], [1, 2]):  # one moment twice is one row twice
+        rows = monthly.predict(MONTHS[:84], at=steps)
+        expected = forecast.iloc[np.subtract(steps, 1)]
+        pd.testing.assert_series_equal(rows, expected, check_freq=False)
+    assert rows.index.freq == MONTHS.index.freq
+    assert monthly.predict(MONTHS[:84], at=[0, 2]).index.tolist() == MONTHS.index[[83, 85]].tolist()
     with pytest.raises(ValueError, match="whole numbers of steps"):
         monthly.predict(MONTHS[:84], at=[0.5])
 

@@ -10,6 +10,7 @@ from models import regression
 
 import shootax as sx
 from shootax.report._progress import progress
+from shootax.report._watch import _Server
 
 pytest.importorskip("plotly", reason="needs Plotly: pip install 'shootax[report]'")
 
@@ -179,3 +180,8 @@ def test_a_folder_that_is_not_there(tmp_path, shootax):
     with pytest.raises(ValueError, match="There is no folder"):
         sx.report.Watch(tmp_path / "nothing")
     assert "There is no folder" in shootax("watch", tmp_path / "nothing")[0]
+
+
+def test_a_port_is_free_again_at_once_but_never_shared():
+    """Windows would share it."""
+    assert _Server.allow_reuse_address == (os.name != "nt")

@@ -1,10 +1,14 @@
 """Training on streams of batches."""
 
+import types
+
 import jax
 import numpy as np
 import pytest
 
 import shootax as sx
+from shootax._train.streaming import _draw
+from shootax._train.streams import Stream
 
 pytestmark = pytest.mark.usefixtures("standard_promotion")
 
@@ -188,6 +192,15 @@ def test_bad_streams(made, message):
         return
     with pytest.raises(ValueError, match=message):
         sx.fit(NET, batches(*made), steps_per_epoch=2, epochs=1)
+
+
+def test_a_batch_of_one_sample_is_padded_for_two_devices():
+    two = types.SimpleNamespace(devices=np.array(jax.devices()[:1] * 2))
+    sharing = types.SimpleNamespace(mesh=two, sharded=lambda tree, axis: tree)
+    stream = Stream(batches((X[:1], X[:1])))
+    block = _draw(stream, 1, 1, sharing, False)
+    np.testing.assert_array_equal(block.batches.x, [X[[0, 0]]])
+    np.testing.assert_array_equal(block.batches.sample_weight, [[1, 0]])
 
 
 def test_options_that_do_not_go_with_streams():

@@ -173,7 +173,8 @@ def _continued(index: Any, frequency: str | None, at: np.ndarray, even: bool) ->
                 f"`at` must be whole numbers of steps for a series of frequency {frequency!r}."
             )
         dates = pd.date_range(last, periods=int(steps.max()) + 1, freq=frequency)
-        return dates[steps] if len(steps) < len(dates) - 1 else dates[1:]
+        every = np.array_equal(steps, np.arange(1, len(dates)))
+        return dates[1:] if every else dates[steps]  # a slice keeps its frequency
     if pd.api.types.is_integer_dtype(index) and whole:
         step = int(index[-1] - index[-2]) if len(index) > 1 else 1
         return pd.Index(last + step * steps)
