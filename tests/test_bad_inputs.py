@@ -127,6 +127,11 @@ LAYERS = [
         "resnet-field", lambda: nn.resnet((NET,), inputs=1, classes=2, key=KEY), T, "AbstractConv"
     ),
     case(
+        "resnet-stem",
+        lambda: nn.resnet((IMAGES,), inputs=1, classes=2, stem=3, key=KEY),
+        *(T, "stem must be", "got 3"),
+    ),
+    case(
         "resnet-inputs",
         lambda: nn.resnet((IMAGES,), inputs=0, classes=2, key=KEY),
         V,
@@ -250,6 +255,11 @@ SETTINGS = [
     case("transition-groups", lambda: nn.Transition((3, 2), groups=2, key=KEY), V, "must divide"),
     case("maximise-field", lambda: mx.maximise(3, sx.Quadratic(), X, X), T, "field must be"),
     case("maximise-shape", lambda: mx.maximise(FIELD, sx.Quadratic(), X, X), V, "q must be states"),
+    case(
+        "maximise-penalty",
+        lambda: mx.maximise(sx.RKHS(1), sx.Quadratic(), X[:, :1], X[:, :1]),
+        *(V, "no penalty for RKHS"),
+    ),
     case("checkpoint-path", lambda: extend.Checkpoint(3), T, "path must be", "got 3"),
 ]
 

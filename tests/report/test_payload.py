@@ -1,5 +1,7 @@
 """The numbers in a report are those of the model."""
 
+import types
+
 import jax
 import numpy as np
 import pytest
@@ -9,6 +11,8 @@ import shootax as sx
 from cases import CONTROLS, FIELDS, KEY, inputs, make_net, usually
 from shootax.report._encode import decoded
 from shootax.report._paths import depths, particles_at, theta_at
+from shootax.report._points import _kept
+from shootax.report._results import NUMBERS, _confusion, _sequences
 from shootax.report._write import build
 
 pytestmark = pytest.mark.usefixtures("standard_promotion")
@@ -105,6 +109,42 @@ def test_the_function_at_the_end_is_the_net():
     np.testing.assert_allclose(
         decoded(made["values"])[-1, 0], np.asarray(net(grid[:, None]))[:, 0], atol=1e-5
     )
+
+
+def test_confusion_by_hand():
+    subject = types.SimpleNamespace(classes=["a", "b"], y=np.array([0, 0, 1, 1, 1]))
+    outputs = np.array([[2.0, 1, 0], [0, 1, 0], [0, 1, 0], [3, 4, 0], [0, 1, 2]])
+    made = _confusion(outputs, subject)
+    assert made["labels"] == ["a", "b", "2"]
+    assert made["table"] == [[1, 1, 0], [0, 2, 1], [0, 0, 0]]
+    assert made["accuracy"] == 0.6
+
+
+def test_coordinates_that_are_shown():
+    states = np.random.default_rng(0).normal(size=(50, 2, 5)) * [0.1, 1, 9, 3, 2]
+    names = list("abcde")
+    assert _kept(states, names, 1, 5) == [0, 1, 2, 3, 4], "all of them, in their order"
+    assert _kept(states, names, 1, 4) == [0, 2, 3, 4], "the visible one, then those that vary most"
+    assert _kept(states, names, 5, 4) == [0, 1, 2, 3]
+
+
+def test_as_many_sequences_as_there_is_room_for():
+    def shown(*shape):
+        frames = np.random.default_rng(0).normal(size=shape)
+        subject = types.SimpleNamespace(
+            outputs=lambda: frames, unscale=lambda values: values, kind="sequences", y=frames + 2,
+            truth=None, columns=[], estimator=None, times=np.arange(shape[1]),
+        )  # fmt: skip
+        made = _sequences(subject)
+        assert np.isclose(made["error"], 4)
+        assert (made["sequences"], len(decoded(made["predicted"]))) == (shape[0], made["shown"])
+        return decoded(made["predicted"]).shape
+
+    assert shown(5, 3, 2) == (5, 3, 2)
+    assert shown(30, 3) == (24, 3, 1)
+    assert shown(4, 3, 9) == (4, 3, 6)
+    assert shown(7, 10, 1, 30, 30) == (NUMBERS // (10 * 30 * 30), 10, 30, 30)
+    assert shown(2, 3, 100, 40) == (2, 3, 34, 14)
 
 
 @pytest.mark.slow

@@ -21,7 +21,8 @@ from .sample import SOURCE
 QUICK = "not slow and not browser"
 LONG = "slow and not browser"
 WAIT = 10  # seconds for each of processor time that is allowed
-FIRST, CASES = 8, 8  # test functions that run before all others, and how many cases of each
+# How many test functions run before all others, and how many cases of each.
+STAGES = ((2, 4), (8, 8), (10**6, 10**6))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -143,7 +144,8 @@ def _run(edit: Edit, place: str, tests: list[str], marks: str, without: list[str
     """Some cases of the nearest tests first, as collecting files takes longer than most tests."""
     done, words = list(without), near_words(edit)
     chooser = Chooser(lambda name: None, 0)
-    for chosen, cases in ((tests[:FIRST], CASES), (tests, 10**6)):
+    for most, cases in STAGES:
+        chosen = tests[:most]
         files = list(dict.fromkeys(name.partition("::")[0] for name in chosen))
         ranks = {name: i for i, name in enumerate(chosen)}
         chooser = run_tests(place, files, Chooser(ranks.get, cases, done, words), marks, "-x")
