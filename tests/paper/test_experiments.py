@@ -122,6 +122,23 @@ def test_pasted_truth_is_the_truth(monkeypatch):
     np.testing.assert_allclose(pasted(Truth()), spiral().x, atol=1e-8)
 
 
+def test_trajectories_are_those_of_the_models(monkeypatch):
+    import shootax.paper._spiral_figures as module
+
+    monkeypatch.setattr(module, "pasted", lambda net: "long")
+    monkeypatch.setattr(module, "trajectories_figure", lambda truth, short, long: (short, long))
+    found = {}
+
+    def net(x, times):
+        found["x"], found["times"] = np.shape(x), np.asarray(times)
+        return x
+
+    short, long = module._trajectories({"static-direct": net})
+    assert found["x"] == short["static-direct"].shape == (module.SNIPPETS, 2)
+    np.testing.assert_array_equal(found["times"], snippet_times())
+    assert long == {"static-direct": "long"}
+
+
 def test_norms_and_their_slope():
     errors = np.array([[[3.0, 4.0], [0.0, 0.0]]])
     assert norms(errors) == (2.5, 6.25)

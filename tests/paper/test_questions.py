@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 from scipy.special import log_softmax
 
+import shootax as sx
 from shootax.paper import COLLECTIONS, EXPERIMENTS, make_settings, planned
-from shootax.paper._questions import networks
+from shootax.paper._questions import data, networks
 from shootax.paper._questions.comparison import network_table
 from shootax.paper._questions.formulations import _own_cross_entropy
 from shootax.paper._questions.statistics import at_equal_loss, interval
@@ -111,6 +112,26 @@ def test_particles_against_data_as_planned():
     np.testing.assert_allclose(q, jax.vmap(net.lift)(jax.numpy.asarray(x)))
     assert 0.7 < p.std() * 8 < 1.4
     assert np.abs(p.mean()) < p.std()
+
+
+def test_costates_of_free_weights_are_the_momenta(monkeypatch):
+    """Also where the free weights diverged, with the last good ones."""
+    experiment = EXPERIMENTS["questions-data"]
+    settings = make_settings(experiment, "smoke")
+    configuration = experiment.configurations(settings)[-1]
+    trained = []
+
+    def train(settings, free, seeds):
+        trained.append((free.formulation, free.particles, free.more["positions"], list(seeds)))
+        good = types.SimpleNamespace(net=1.0)
+        return [good, sx.DivergedError("too far", types.SimpleNamespace(net=2.0))]
+
+    monkeypatch.setattr(experiment, "train", train)
+    costates = lambda net, x, y, strength: net * np.ones((8, 3))  # noqa: E731
+    monkeypatch.setattr(data, "_costates", costates)
+    nets = experiment.start(settings, configuration, [4, 5])
+    assert trained == [("dynamic-direct", None, "none", [4, 5])]
+    assert [float(net.control.ensemble.p.mean()) for net in nets] == [1, 2]
 
 
 def test_networks_and_what_takes_their_place(monkeypatch):

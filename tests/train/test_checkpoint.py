@@ -15,9 +15,11 @@ from cases import KEY, assert_same, rewrite_header
 from shootax._errors import FileFormatError
 from shootax._storage import container
 from shootax._train import Checkpoint
+from shootax._train.data_digest import data_digest
 from shootax._train.epoch import start
 from shootax._train.fingerprint import fingerprint
 from shootax._train.problem import make_problem
+from shootax._train.samples import Data
 from shootax._train.update import take_apart
 
 pytestmark = pytest.mark.usefixtures("standard_promotion")
@@ -284,6 +286,25 @@ def test_losses_are_known_by_what_they_compute():
     assert mark(loss=scaled_error(table[:1])) != mark(loss=scaled_error(table[1:2]))
     one, other = (lambda a, b: abs(a - b)[0], lambda a, b: (a - b)[0] ** 2)
     assert mark(loss=one) != mark(loss=other)
+
+
+def test_the_digest_of_samples():
+    """It depends on each number, on the order and on the weights, and not on samples of weight zero."""
+    x, weight = np.arange(8.0).reshape(4, 2), np.array([1.0, 2.0, 1.0, 0.0])
+
+    def digest(x=x, y=x[:, 0], weight=weight):
+        return data_digest(Data(x, y, weight, None))
+
+    other = x.copy()
+    other[3] = 7.5
+    assert digest() == digest(other) == digest(x[:3], x[:3, 0], weight[:3])
+    other[1, 1] += 1
+    turned = [1, 0, 2, 3]
+    found = [
+        *(digest(), digest(other), digest(x[turned]), digest(weight=weight[turned])),
+        *(digest(x.astype(np.float32)), digest(x[:, :1]), digest(y=x[:, 1])),
+    ]
+    assert len(set(found)) == len(found)
 
 
 def test_another_model_with_the_same_arrays_is_another_training():
