@@ -78,12 +78,10 @@ def test_times_beyond_the_depth_are_refused():
 
 def test_masked_error_ignores_hidden_frames():
     y = np.asarray(frames(1)[0])
-    mask = np.array([1, 0, 1, 0, 0])
-    prediction = y + np.array([1.0, 50.0, 2.0, 50.0, 50.0])[:, None, None]
-    error = sx.nn.masked_squared_error(
-        jnp.asarray(prediction), sx.nn.Masked(jnp.asarray(y), jnp.asarray(mask))
-    )
-    assert error == pytest.approx((1 + 4) / 2)
+    prediction = jnp.asarray(y + np.array([1.0, 50.0, 2.0, 50.0, 50.0])[:, None, None])
+    for mask, expected in (([1, 0, 1, 0, 0], (1 + 4) / 2), ([0, 0, 1, 0, 0], 4), ([0] * 5, 0)):
+        target = sx.nn.Masked(jnp.asarray(y), jnp.asarray(mask))
+        assert sx.nn.masked_squared_error(prediction, target) == pytest.approx(expected)
 
 
 def test_hidden_frames():
