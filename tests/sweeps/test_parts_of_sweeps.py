@@ -149,6 +149,8 @@ def test_grids_that_will_not_do():
             grid_sweep(*arguments)
     with pytest.raises(ValueError, match="different whole numbers"):
         grid_sweep(one, {"x": [1]}, seeds=[1, 1])
+    with pytest.raises(TypeError, match="Each configuration must be a dictionary, got 3"):
+        grid_sweep(one, [3])
 
 
 def test_folder_of_another_sweep_is_left_alone(store):
