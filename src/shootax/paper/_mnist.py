@@ -110,9 +110,9 @@ RECIPES: dict[str, dict[str, Any]] = {
     "wide": {**RECIPE, "rounds": 2, "stem": 16},
     "other-data": {**RECIPE, "verify": False},
 }
-"""`long` has twice the epochs, and shifts images by up to two pixels. `wide` has twice the epochs, and twice
-the channels in the first convolution. `other-data` takes files of MNIST's format with any contents, such as
-Fashion-MNIST."""
+"""`long` has twice the epochs, and shifts images by up to two pixels; `wide` has twice the epochs, and
+twice the channels in the first convolution. `other-data` takes files of MNIST's format with any contents,
+such as Fashion-MNIST."""
 
 
 class MNIST(AbstractExperiment):
