@@ -74,6 +74,7 @@ from shootax._paths import particle_path as particle_path
 from shootax._paths import theta_path as theta_path
 
 # Training
+from shootax._train import LBFGS as LBFGS
 from shootax._train import AbstractSampler as AbstractSampler
 from shootax._train import Constant as Constant
 from shootax._train import Cosine as Cosine

@@ -69,6 +69,9 @@ def batches():
         "options": difference(
             net(), mesh(8), sample_weight=weight, validation=validation, optimizer=optimizer
         ),
+        "polish": difference(
+            net(), mesh(8), sample_weight=weight, polish=sx.LBFGS(6, batch_size=4)
+        ),
     }
 
 

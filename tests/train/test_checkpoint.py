@@ -173,7 +173,7 @@ def small(tmp_path):
 
 
 def test_state_histories_and_record_come_back(small):
-    state, histories, record = small.read("mark", STATE)
+    state, histories, record = small.read("mark", lambda _: STATE)
     assert_same(jax.random.key_data(state.pop("key")), jax.random.key_data(STATE["key"]))
     assert_same(state, {name: STATE[name] for name in ("a", "n")})
     assert histories == HISTORIES
@@ -194,7 +194,7 @@ def test_every_damage_is_noticed(small, count):
         if spoiled != content:
             small.path.write_bytes(spoiled)
             with pytest.raises(FileFormatError, match=r"state\.safetensors cannot be .*Remove it"):
-                small.read("mark", STATE)
+                small.read("mark", lambda _: STATE)
 
 
 @pytest.mark.parametrize(
@@ -213,7 +213,7 @@ def test_every_damage_is_noticed(small, count):
 def test_headers_that_do_not_fit(small, change, message):
     rewrite_header(small.path, **change)
     with pytest.raises(FileFormatError, match=message):
-        small.read("mark", STATE)
+        small.read("mark", lambda _: STATE)
 
 
 @pytest.mark.parametrize(
@@ -233,7 +233,7 @@ def test_tensors_that_do_not_fit(small, change):
     tensors = {k: v for k, v in {**tensors, **change}.items() if v is not None}
     container.write(small.path, header, tensors)
     with pytest.raises(FileFormatError, match=r"entry \d of its state|strange column"):
-        small.read("mark", STATE)
+        small.read("mark", lambda _: STATE)
 
 
 def test_a_folder_that_is_missing_is_noticed_before_the_first_epoch(tmp_path):

@@ -7,7 +7,7 @@ import pathlib
 import tempfile
 import time
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import jax
@@ -108,8 +108,11 @@ class Checkpoint:
                 )
             self.failed = True
 
-    def read(self, mark: str, like: Any) -> tuple[Any, list[dict[str, list[float]]], dict] | None:
-        """State, histories and record, or nothing if there is no file yet."""
+    def read(
+        self, mark: str, like: Callable[[dict], Any]
+    ) -> tuple[Any, list[dict[str, list[float]]], dict] | None:
+        """State, histories and record, or nothing if there is no file yet. `like` makes a state of the
+        same kind for a record."""
         if not several():
             return self._read(self.path, mark, like) if self.path.exists() else None
         content = self.path.read_bytes() if leads() and self.path.exists() else None
@@ -121,7 +124,9 @@ class Checkpoint:
             copy.write_bytes(content)
             return self._read(copy, mark, like)
 
-    def _read(self, path: pathlib.Path, mark: str, like: Any) -> tuple[Any, list, dict]:
+    def _read(
+        self, path: pathlib.Path, mark: str, like: Callable[[dict], Any]
+    ) -> tuple[Any, list, dict]:
         try:
             header, tensors, checksum = container.read(path)
             if header.get("program") != "shootax" or "checkpoint" not in header:
@@ -139,7 +144,7 @@ class Checkpoint:
             record = container.parse_json(header.get("record", ""))
             if not isinstance(record, dict):
                 raise FileFormatError("its record is not a dictionary")
-            return _restored(tensors, like), _histories(tensors), record
+            return _restored(tensors, like(record)), _histories(tensors), record
         except FileFormatError as error:
             raise FileFormatError(
                 f"The checkpoint {self.path} cannot be read: {error}. Remove it to train from the start."

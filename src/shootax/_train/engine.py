@@ -1,8 +1,9 @@
 """The loop over epochs, for one net or for many at once."""
 
+import dataclasses
 import time
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -10,18 +11,22 @@ import numpy as np
 from jaxtyping import Array
 
 from shootax._cache import make_room
+from shootax._compile import one_off
 from shootax._disk_cache import keeping_programs
-from shootax._errors import DivergedError
+from shootax._errors import DivergedError, FileFormatError
 from shootax._train.checkpoint import Checkpoint
 from shootax._train.compiler_options import compiler_options
-from shootax._train.epoch import Progress, start
+from shootax._train.epoch import Progress, Report, start
 from shootax._train.fingerprint import fingerprint, is_number
 from shootax._train.hosts import highest, leads, naming_lost_processes, of_the_first
 from shootax._train.ledger import Ledger
-from shootax._train.loop import program
+from shootax._train.loop import polish_program, program
+from shootax._train.orders import MOST
+from shootax._train.polish import AT_ONCE, begin_polish, whole_data
 from shootax._train.problem import Problem
 from shootax._train.progress import Show, progress_bar
 from shootax._train.results import EpochReport, FitResult
+from shootax._train.samples import Data
 from shootax._train.stopping import RUNNING, STOPPED
 from shootax._train.update import Frame, take_apart
 
@@ -54,64 +59,30 @@ def train(
     ledger, mark = Ledger.empty(len(nets)), ""
     if checkpoint is not None:
         mark = fingerprint(problem, frame, state, seeds)
-        found = checkpoint.read(mark, state)
+        found = checkpoint.read(
+            mark, lambda record: _polishing(state, problem) if "polished" in record else state
+        )
         if found is not None:
             ledger = Ledger.restored(*found[1:], nets=len(nets), path=checkpoint.path)
             state = found[0]
-    orders = problem.orders(seeds)
-    orders.skip(ledger.epochs)
-    size = apart[0][0].size
-    options = compiler_options(size, problem.steps * len(nets), state)
-    problem = problem.placed()
-    sharing = problem.recipe.sharing
+    there = problem.placed()
+    sharing = there.recipe.sharing
     everywhere = jax.device_put if sharing is None else sharing.replicated
     if sharing is not None:
         state = everywhere(state)
-    run = program(not alone, options, sharing)
-    inputs = (problem.data, problem.validation, problem.settings, problem.recipe)
-    inputs = (frame if sharing is None else everywhere(frame), *inputs)
-    batches = int(problem.settings.size.filled)
-    began, length = time.perf_counter() - ledger.seconds, 1
-
-    def save() -> None:
-        if checkpoint is not None:
-            record = ledger.record(time.perf_counter() - began)
-            checkpoint.write(mark, state, ledger.histories, record)
-
-    with progress_bar("Training", problem.epochs, progress if leads() else False) as show:
-        while ledger.epochs < problem.epochs and _running(state):
-            called = time.perf_counter()
-            number = (
-                1 if problem.callbacks else min(length, problem.epochs - ledger.epochs, orders.most)
-            )
-            number = int(of_the_first(np.array(number)))  # as long as its clock says
-            order = orders.draw(number)
-            if alone:
-                order = jax.tree.map(lambda leaf: leaf[0], order)
-            given = everywhere((np.asarray(number, jnp.result_type(int)), order))
-            state, reports = run(given[0], state, given[1], *inputs)
-            reports = jax.device_get(reports)
-            if alone:
-                reports = jax.tree.map(lambda leaf: leaf[None], reports)
-            reached = ledger.add(reports, number, batches)
-            taken = time.perf_counter() - called
-            # Calls long enough not to matter, short enough to show how it goes. The first compiles.
-            length = (
-                int(np.clip(number * CALL / taken, 1, orders.most)) if number > 1 else 2 * length
-            )
-            try:
-                seconds = time.perf_counter() - began
-                status = call_back(problem, state, frame, ledger, reached, seconds, first)
-                if status is not None:
-                    status = highest(status).astype(status.dtype)  # who stops, stops all
-                    state = state._replace(status=everywhere(status))
-            except BaseException:
-                save()  # so that nothing is lost with the error of a callback
-                raise
-            over = ledger.epochs == problem.epochs or not _running(state)
-            if over or (checkpoint is not None and checkpoint.is_due()):
-                save()
-            show(ledger.epochs, ledger.describe())
+    given = frame if sharing is None else everywhere(frame)
+    began = time.perf_counter() - ledger.seconds
+    run = _Run(problem, frame, ledger, everywhere, checkpoint, mark, first, began)
+    polish = problem.polish
+    epochs = problem.epochs + (0 if polish is None else polish.epochs)
+    with progress_bar("Training", epochs, progress if leads() else False) as show:
+        if ledger.polished is None:
+            state = run(_usual(problem, there, seeds, state, given, ledger.epochs), state, show)
+        if polish is not None and ledger.polished is None:
+            state = everywhere(_polishing(state, there))
+            ledger.begin_polish()
+        if ledger.polished is not None and _running(state):
+            state = run(_finishing(problem, there, state, given, ledger.polished), state, show)
     seconds = time.perf_counter() - began
     outcomes: list[FitResult | DivergedError] = []
     for i, history in enumerate(ledger.histories):
@@ -120,6 +91,126 @@ def train(
         failed = i in ledger.failures
         outcomes.append(DivergedError(ledger.failures[i], result) if failed else result)
     return outcomes
+
+
+class _Phase(NamedTuple):
+    """A stretch of a training that one program runs: epochs of batches, or those that polish."""
+
+    call: Callable[[int, Progress], tuple[Progress, Report]]  # so many epochs more
+    until: int  # so many in all
+    most: int  # in one call
+    batches: int  # of an epoch
+
+
+def _usual(
+    problem: Problem, there: Problem, seeds: Sequence[int], state: Progress, frame: Frame, done: int
+) -> _Phase:
+    """The epochs of batches, of which so many are done. `there` is the problem on its devices."""
+    orders, alone = problem.orders(seeds), len(seeds) == 1
+    orders.skip(done)
+    sharing = there.recipe.sharing
+    everywhere = jax.device_put if sharing is None else sharing.replicated
+    steps = problem.steps * len(seeds)
+    run = program(not alone, compiler_options(_parameters(state), steps, state), sharing)
+    inputs = (frame, there.data, there.validation, there.settings, there.recipe)
+
+    def call(number: int, state: Progress) -> tuple[Progress, Report]:
+        order = orders.draw(number)
+        if alone:
+            order = jax.tree.map(lambda leaf: leaf[0], order)
+        given = everywhere((np.asarray(number, jnp.result_type(int)), order))
+        return run(given[0], state, given[1], *inputs)
+
+    return _Phase(call, problem.epochs, orders.most, int(there.settings.size.filled))
+
+
+def _finishing(
+    problem: Problem, there: Problem, state: Progress, frame: Frame, done: int
+) -> _Phase:
+    """The epochs that polish, after so many others."""
+    assert problem.polish is not None
+    assert isinstance(problem.data, Data)
+    sharing, polish = there.recipe.sharing, problem.polish
+    everywhere = jax.device_put if sharing is None else sharing.replicated
+    wanted = polish.batch_size or max(AT_ONCE, problem.recipe.batch_size)
+    data, block = whole_data(problem.data, len(problem.weight), wanted, sharing)
+    recipe = dataclasses.replace(there.recipe, batch_size=block)
+    options = compiler_options(_parameters(state), polish.epochs * np.size(state.status), state)
+    run = polish_program(np.ndim(state.status) == 1, options, sharing)
+    inputs = (frame, data, there.validation, there.settings, recipe)
+
+    def call(number: int, state: Progress) -> tuple[Progress, Report]:
+        return run(everywhere(np.asarray(number, jnp.result_type(int))), state, *inputs)
+
+    return _Phase(call, done + polish.epochs, MOST, 1)
+
+
+def _polishing(state: Progress, problem: Problem) -> Progress:
+    """The state with which polishing begins."""
+    if problem.polish is None:
+        raise FileFormatError("it is of a training that is polished, and this one is not")
+    memory = problem.polish.memory
+
+    def begin(state: Progress) -> Progress:
+        return begin_polish(state, problem.settings, problem.recipe, memory)
+
+    return one_off(begin if np.ndim(state.status) == 0 else jax.vmap(begin))(state)
+
+
+def _parameters(state: Progress) -> int:
+    return state.moving.parameters.shape[-1]
+
+
+class _Run(NamedTuple):
+    """Calls the program of a phase again and again, and does what is to be done in between."""
+
+    problem: Problem
+    frame: Frame
+    ledger: Ledger
+    everywhere: Callable[[Any], Any]
+    checkpoint: Checkpoint | None
+    mark: str
+    first: int
+    began: float
+
+    def __call__(self, phase: _Phase, state: Progress, show: Show) -> Progress:
+        ledger, length = self.ledger, 1
+        while ledger.epochs < phase.until and _running(state):
+            called = time.perf_counter()
+            number = min(length, phase.until - ledger.epochs, phase.most)
+            number = 1 if self.problem.callbacks else number
+            number = int(of_the_first(np.array(number)))  # as long as its clock says
+            state, reports = phase.call(number, state)
+            reports = jax.device_get(reports)
+            if len(ledger.histories) == 1:
+                reports = jax.tree.map(lambda leaf: leaf[None], reports)
+            reached = ledger.add(reports, number, phase.batches)
+            taken = time.perf_counter() - called
+            # Calls long enough not to matter, short enough to show how it goes. The first compiles.
+            length = (
+                int(np.clip(number * CALL / taken, 1, phase.most)) if number > 1 else 2 * length
+            )
+            try:
+                seconds = time.perf_counter() - self.began
+                status = call_back(
+                    self.problem, state, self.frame, ledger, reached, seconds, self.first
+                )
+                if status is not None:
+                    status = highest(status).astype(status.dtype)  # who stops, stops all
+                    state = state._replace(status=self.everywhere(status))
+            except BaseException:
+                self.save(state)  # so that nothing is lost with the error of a callback
+                raise
+            over = ledger.epochs == phase.until or not _running(state)
+            if over or (self.checkpoint is not None and self.checkpoint.is_due()):
+                self.save(state)
+            show(ledger.epochs, ledger.describe())
+        return state
+
+    def save(self, state: Progress) -> None:
+        if self.checkpoint is not None:
+            record = self.ledger.record(time.perf_counter() - self.began)
+            self.checkpoint.write(self.mark, state, self.ledger.histories, record)
 
 
 def first_state(vectors: Sequence[Array], frame: Frame, problem: Problem) -> Progress:

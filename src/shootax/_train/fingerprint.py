@@ -33,6 +33,7 @@ def fingerprint(problem: Problem, frame: Frame, state: Any, seeds: Sequence[int]
         tuple(seeds),
         eqx.tree_pformat(frame.static),
     )
+    words = words if problem.polish is None else (*words, problem.polish)
     digest.update(_without_addresses(repr(words)).encode())
     for part in (*_loss(problem, eqx.combine(model, frame.static)), *_transform(rule, model)):
         digest.update(part)

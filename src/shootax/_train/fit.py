@@ -13,6 +13,7 @@ from shootax._train.checkpoint import Checkpoint
 from shootax._train.engine import train
 from shootax._train.losses import Loss
 from shootax._train.optimizer import Optimizer
+from shootax._train.polish import LBFGS
 from shootax._train.problem import check_model, make_problem
 from shootax._train.progress import Show
 from shootax._train.results import Callback, FitResult
@@ -37,6 +38,7 @@ def fit(
     times: Any = None,
     sample_weight: Any = None,
     optimizer: Optimizer | optax.GradientTransformation | None = None,
+    polish: LBFGS | None = None,
     validation: float | tuple[PyTree[Array], ...] | Validation | None = None,
     checkpoint: str | os.PathLike | Checkpoint | None = None,
     callbacks: list[Callback] | tuple[Callback, ...] = (),
@@ -69,6 +71,8 @@ def fit(
     - `optimizer`: an [`shootax.Optimizer`][], which is Adam with a cosine schedule unless you say
         otherwise; or a complete Optax optimiser such as `optax.lion(1e-3)`, whose updates are used as
         they are. By default [`shootax.extend.recommended`][] chooses one for the model.
+    - `polish`: an [`shootax.LBFGS`][] that goes on from there on all samples at once, until the
+        objective is as low as it gets. Its epochs are added to those of the history.
     - `validation`: a fraction of the samples to hold out, or `(x, y)`, `(x, y, sample_weight)` or
         `(x, y, sample_weight, times)`; or a [`shootax.Validation`][] for early stopping.
     - `checkpoint`: a file that holds the state of the training, renewed every 30 seconds and at the
@@ -118,6 +122,11 @@ def fit(
     stream, steps = None, 0
     if is_stream(x):
         check_model(net, x)
+        if polish is not None:
+            raise ValueError(
+                "polish needs all samples at once, and a stream has them one batch after the other. "
+                "Polish on arrays, by another call of fit from the model of this one."
+            )
         stream, steps = opened(x, y, sample_weight, times, validation, steps_per_epoch)
         x, y, batch_size, times = example(stream, times)
     elif steps_per_epoch is not None:
@@ -134,6 +143,7 @@ def fit(
         times=times,
         sample_weight=sample_weight,
         optimizer=optimizer,
+        polish=polish,
         validation=validation,
         callbacks=callbacks,
         seed=seed,
@@ -160,6 +170,7 @@ class FitOptions(TypedDict, total=False):
     times: Any
     sample_weight: Any
     optimizer: Optimizer | optax.GradientTransformation | None
+    polish: LBFGS | None
     validation: float | tuple[PyTree[Array], ...] | Validation | None
     mesh: Mesh | str | None
     callbacks: list[Callback] | tuple[Callback, ...]

@@ -50,8 +50,9 @@ def fit_many(
     - `checkpoint`: as in [`shootax.fit`][]; only for nets that train as one program.
     - `progress`: as in [`shootax.fit`][].
     - `options`: `epochs`, `batch_size`, `loss`, `data_strength`, `penalty_strength`, `times`,
-        `sample_weight`, `optimizer`, `validation`, `mesh` and `callbacks`, as in [`shootax.fit`][]. A
-        callback is called for every net, whose number is the `index` of the report, and stops it.
+        `sample_weight`, `optimizer`, `polish`, `validation`, `mesh` and `callbacks`, as in
+        [`shootax.fit`][]. A callback is called for every net, whose number is the `index` of the
+        report, and stops it.
 
     **Returns:** for each net what [`shootax.fit`][] would return, or the error it would raise: one
     that diverges does not stop the others.

@@ -19,12 +19,14 @@ History = dict[str, list[float]]
 
 @dataclasses.dataclass
 class Ledger:
-    """The books of a training of one or more nets; `failures` says why nets diverged."""
+    """The books of a training of one or more nets; `failures` says why nets diverged, `polished` after
+    how many epochs polishing began, if it did."""
 
     histories: list[History]
     failures: dict[int, str]
     epochs: int = 0
     seconds: float = 0.0
+    polished: int | None = None
 
     @classmethod
     def empty(cls, nets: int) -> "Ledger":
@@ -60,7 +62,13 @@ class Ledger:
 
     def record(self, seconds: float) -> dict[str, Any]:
         """All but the histories, as JSON can hold it."""
-        return {"epoch": self.epochs, "failures": self.failures, "seconds": seconds}
+        record = {"epoch": self.epochs, "failures": self.failures, "seconds": seconds}
+        return record if self.polished is None else record | {"polished": self.polished}
+
+    def begin_polish(self) -> None:
+        """Counts from the last epoch that any net came through, as they may have stopped early."""
+        self.epochs = max(len(history["objective"]) for history in self.histories)
+        self.polished = self.epochs
 
     @classmethod
     def restored(
@@ -75,6 +83,7 @@ class Ledger:
         failures: Any = record.get("failures")
         epochs: Any = record.get("epoch")
         seconds: Any = record.get("seconds")
+        polished: Any = record.get("polished")
         lengths = [{len(column) for column in history.values()} for history in histories]
         proper = (
             isinstance(failures, dict)
@@ -83,6 +92,7 @@ class Ledger:
             and type(epochs) is int
             and type(seconds) in (int, float)
             and 0 <= seconds < math.inf
+            and (polished is None or (type(polished) is int and 0 <= polished <= epochs))
             and len(histories) == nets
             and all(history.keys() == set(COLUMNS) for history in histories)
             and all(len(each) == 1 and max(each) <= epochs for each in lengths)
@@ -94,7 +104,7 @@ class Ledger:
             )
         reasons = {int(i): reason for i, reason in failures.items()}
         ordered = [{name: history[name] for name in COLUMNS} for history in histories]
-        return cls(ordered, reasons, epochs, seconds)
+        return cls(ordered, reasons, epochs, seconds, polished)
 
 
 def why(epoch: int, report: Report) -> str:

@@ -10,9 +10,10 @@ import jax.numpy as jnp
 from jaxtyping import Array
 
 from shootax._train.epoch import Progress, Recipe, Report, Settings, run_epoch
-from shootax._train.mesh import Sharing, training_specs
-from shootax._train.orders import Order
-from shootax._train.stopping import DIVERGED, RUNNING, next_status
+from shootax._train.mesh import Sharing, polish_specs, training_specs
+from shootax._train.orders import MOST, Order
+from shootax._train.polish import is_over, polish_epoch
+from shootax._train.stopping import DIVERGED, RUNNING, STOPPED, next_status
 from shootax._train.update import Frame
 
 
@@ -33,11 +34,47 @@ def run_epochs(
     for bit.
     """
 
+    def epoch(i: Array, progress: Progress) -> tuple[Progress, Report]:
+        order = jax.tree.map(lambda leaf: leaf[i], orders)
+        return run_epoch(progress, order, frame, data, validation, settings, recipe)
+
+    most, batches, _ = orders.chosen.shape
+    return _repeated(number, most, batches, progress, epoch, settings.patience)
+
+
+def run_polish(
+    number: Array,
+    progress: Progress,
+    frame: Frame,
+    data: Any,
+    validation: Any,
+    settings: Settings,
+    recipe: Recipe,
+) -> tuple[Progress, Report]:
+    """The same for epochs that polish, of which there are `MOST` at most."""
+
+    def epoch(_: Array, progress: Progress) -> tuple[Progress, Report]:
+        return polish_epoch(progress, frame, data, validation, settings, recipe)
+
+    return _repeated(number, MOST, 1, progress, epoch, settings.patience, is_over)
+
+
+def _repeated(
+    number: Array,
+    most: int,
+    batches: int,
+    progress: Progress,
+    epoch: Callable[[Array, Progress], tuple[Progress, Report]],
+    patience: Array,
+    is_over: Callable[[Progress], Array] | None = None,
+) -> tuple[Progress, Report]:
     def body(i: Array, carry: tuple[Progress, Report]) -> tuple[Progress, Report]:
         progress, reports = carry
-        order = jax.tree.map(lambda leaf: leaf[i], orders)
-        new, report = run_epoch(progress, order, frame, data, validation, settings, recipe)
-        status = jnp.where(report.ran, next_status(new, report, settings.patience), progress.status)
+        new, report = epoch(i, progress)
+        status = next_status(new, report, patience)
+        if is_over is not None:
+            status = jnp.where(is_over(new) & (status == RUNNING), STOPPED, status)
+        status = jnp.where(report.ran, status, progress.status)
         moves = report.ran & (status != DIVERGED)
         kept = jax.tree.map(lambda a, b: jnp.where(moves, a, b), new, progress)
         report = report._replace(status=status)
@@ -46,7 +83,6 @@ def run_epochs(
         )
         return kept._replace(status=status), written
 
-    most, batches, _ = orders.chosen.shape
     each, one = jnp.zeros((most, batches)), jnp.zeros(most)
     status = jnp.full(most, RUNNING, int)
     empty = Report(each, each, each, one, one, jnp.zeros(most, bool), status)
@@ -59,9 +95,27 @@ def program(
 ) -> Callable[..., tuple[Progress, Report]]:
     """The compiled `run_epochs`, mapped over nets or not, with these options for the compiler, on one
     device or on many."""
-    wanted: Any = {} if options is None else {"compiler_options": dict(options)}
     axes = (None, eqx.if_array(0), eqx.if_array(0), None, None, None, None, None)
-    run = eqx.filter_vmap(run_epochs, in_axes=axes) if mapped else run_epochs
-    if sharing is not None:
-        run = sharing.over(run, training_specs)
+    return _compiled(run_epochs, axes if mapped else None, options, sharing, training_specs)
+
+
+@functools.cache
+def polish_program(
+    mapped: bool, options: tuple | None, sharing: Sharing | None = None
+) -> Callable[..., tuple[Progress, Report]]:
+    """The compiled `run_polish`, in the same ways."""
+    axes = (None, eqx.if_array(0), None, None, None, None, None)
+    return _compiled(run_polish, axes if mapped else None, options, sharing, polish_specs)
+
+
+def _compiled(
+    run: Callable[..., Any],
+    axes: tuple | None,
+    options: tuple | None,
+    sharing: Sharing | None,
+    specs: Callable[..., Any],
+) -> Callable[..., Any]:
+    wanted: Any = {} if options is None else {"compiler_options": dict(options)}
+    run = run if axes is None else eqx.filter_vmap(run, in_axes=axes)
+    run = run if sharing is None else sharing.over(run, specs)
     return eqx.filter_jit(run, **wanted)

@@ -92,7 +92,7 @@ class Sharing:
 
     def sharded(self, tree: PyTree, axis: int = 0) -> PyTree:
         """This process's part of arrays, spread over its devices along an axis."""
-        here = sum(device.process_index == jax.process_index() for device in self.mesh.devices.flat)
+        here = _devices_here(self)
         spec = PartitionSpec(*[None] * axis, AXES)
 
         def whole(shape: tuple[int, ...]) -> tuple[int, ...]:
@@ -174,16 +174,28 @@ def placed(sharing: Sharing, data: Data | AbstractSampler) -> tuple[Sharing, Any
 
 
 def placed_validation(sharing: Sharing, data: Data | None) -> Data | None:
-    """Held-out samples, shared out as they come; copies of weight zero fill them up."""
-    if data is None:
-        return None
-    here = sum(d.process_index == jax.process_index() for d in sharing.mesh.devices.flat)
+    """Held-out samples, shared out as they come."""
+    return None if data is None else placed_evenly(sharing, data)
+
+
+def placed_evenly(sharing: Sharing, data: Data, block: int = 1) -> Data:
+    """Samples, shared out as they come, with whole blocks of them on every device; copies of weight
+    zero fill them up."""
     samples = data.sample_weight.shape[0]
-    size = int(highest(-(-samples // here)))
-    full = filled(data, size * here)
+    size = -(-even_share(sharing, samples) // block) * block
+    full = filled(data, size * _devices_here(sharing))
     weight = np.asarray(full.sample_weight).copy()
     weight[samples:] = 0
     return sharing.sharded(full._replace(sample_weight=weight))
+
+
+def even_share(sharing: Sharing, samples: int) -> int:
+    """The samples of a device, where this process has so many: as many as the one with most has."""
+    return int(highest(-(-samples // _devices_here(sharing))))
+
+
+def _devices_here(sharing: Sharing) -> int:
+    return sum(d.process_index == jax.process_index() for d in sharing.mesh.devices.flat)
 
 
 def filled(tree: PyTree, size: int) -> PyTree:
@@ -205,3 +217,14 @@ def training_specs(arrays: Any) -> Any:
     validation = jax.tree.map(lambda _: apart, validation)
     first = jax.tree.map(lambda _: same, (number, progress, orders, frame))
     return *first, data, validation, *jax.tree.map(lambda _: same, (settings, recipe))
+
+
+def polish_specs(arrays: Any) -> Any:
+    """How the arguments of `run_polish` are sharded."""
+    number, progress, frame, data, validation, settings, recipe = arrays
+    apart, same = PartitionSpec(AXES), PartitionSpec()
+    return (
+        *jax.tree.map(lambda _: same, (number, progress, frame)),
+        *jax.tree.map(lambda _: apart, (data, validation)),
+        *jax.tree.map(lambda _: same, (settings, recipe)),
+    )

@@ -110,17 +110,17 @@ def room_for_training(data: Data) -> Data:
     samples = len(data.sample_weight)
     room = max(1024, 1 << (samples - 1).bit_length())
     whole = sum(leaf.nbytes for leaf in jax.tree.leaves(data)) * room / samples
-    return data if whole > _LARGE else _filled(data, room)
+    return data if whole > _LARGE else with_copies(data, room)
 
 
 def room_for_validation(data: Data) -> Data:
     """The data filled up by at most an eighth, or to 64 samples: they all are evaluated."""
     samples = len(data.sample_weight)
     unit = max(8, (1 << (samples - 1).bit_length()) // 16)
-    return _filled(data, max(64, -(-samples // unit) * unit))
+    return with_copies(data, max(64, -(-samples // unit) * unit))
 
 
-def _filled(data: Data, room: int) -> Data:
+def with_copies(data: Data, room: int) -> Data:
     """So many samples: the same again and again, with weight zero."""
     samples = len(data.sample_weight)
     places = np.arange(room) % samples

@@ -23,6 +23,7 @@ from shootax._train.losses import Loss, loss_function
 from shootax._train.mesh import Sharing, as_sharing, placed, placed_validation
 from shootax._train.optimizer import as_optimizer
 from shootax._train.orders import Orders, few_batch_sizes, room_for_training, room_for_validation
+from shootax._train.polish import LBFGS, as_polish
 from shootax._train.recommended import recommended
 from shootax._train.results import Callback
 from shootax._train.samples import AbstractSampler, Data, as_floats, prepare, sample_count
@@ -41,6 +42,7 @@ class Problem(NamedTuple):
     epochs: int
     callbacks: tuple[Callback, ...]
     weight: np.ndarray  # of the samples without those that fill the arrays up
+    polish: LBFGS | None = None
 
     def placed(self) -> "Problem":
         """The same problem, its arrays on the devices that train together, if there are several."""
@@ -57,7 +59,7 @@ class Problem(NamedTuple):
 
     @property
     def steps(self) -> int:
-        """The number of steps of the whole training."""
+        """The number of steps of all epochs but those that polish."""
         return self.epochs * int(self.settings.size.filled)
 
     def orders(self, seeds: Sequence[int]) -> Orders:
@@ -86,12 +88,18 @@ def make_problem(
     callbacks: Any,
     seed: int,
     mesh: Any = None,
+    polish: Any = None,
 ) -> Problem:
     """Checks everything a user handed in. The options are those of [`shootax.fit`][]."""
     check_model(net, x)
     epochs = checks.positive_integer(epochs, "epochs")
     batch_size = checks.positive_integer(batch_size, "batch_size")
-    held = as_validation(validation)
+    held, finish = as_validation(validation), as_polish(polish)
+    if finish is not None and isinstance(x, AbstractSampler):
+        raise ValueError(
+            "polish needs the same samples in every epoch, and a sampler draws new ones. Draw once, and "
+            "give x and y; or leave out polish."
+        )
     measure = loss_function(loss)
     chosen = recommended(net, epochs) if optimizer is None else as_optimizer(optimizer)
     rule, numbers = translate(chosen, net)
@@ -137,7 +145,8 @@ def make_problem(
         size=None,  # pyright: ignore[reportArgumentType]
     )
     settings = jax.tree.map(as_floats, settings)
-    problem = Problem(data, held_out, settings, recipe, epochs, _as_callbacks(callbacks), weight)
+    called = _as_callbacks(callbacks)
+    problem = Problem(data, held_out, settings, recipe, epochs, called, weight, finish)
     size = jax.device_put(problem.orders([0]).size())
     return problem._replace(settings=settings._replace(size=size))
 

@@ -143,7 +143,7 @@ def train_on_stream(
     sums, where = np.zeros(3), None
     if checkpoint is not None:
         mark = fingerprint(problem, frame, state, [steps])
-        found = checkpoint.read(mark, state)
+        found = checkpoint.read(mark, lambda _: state)
         if found is not None:
             ledger = Ledger.restored(*found[1:], nets=1, path=checkpoint.path)
             state, known = found[0], found[2]
