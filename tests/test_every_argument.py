@@ -200,7 +200,7 @@ CALLS: list[tuple[Any, tuple, dict[str, Any]]] = [
     ),
     (nn.ParticleChain, ((NET, NET), (ident,)), {}),
     (nn.MLP, (2, 3, 4), {"key": KEY}),
-    (nn.Downsample, (1, 2), {"width": 5, "key": KEY}),
+    (nn.Downsample, (1, 2), {"width": 5, "pool": "max", "key": KEY}),
     (nn.Upsample, (1, 2), {"key": KEY}),
     (nn.LayerNorm, (2,), {}),
     (
@@ -209,7 +209,7 @@ CALLS: list[tuple[Any, tuple, dict[str, Any]]] = [
         {"frames": 1, "size": 8, "channels": (2,), "norm": "layer", "key": KEY},
     ),
     (nn.ImageDecoder, (3,), {"size": 8, "channels": (2,), "key": KEY}),
-    (nn.ImageStem, (1, (2,)), {"widths": 3, "key": KEY}),
+    (nn.ImageStem, (1, (2,)), {"widths": 3, "pool": "max", "key": KEY}),
     (nn.LatentModel, (ident, NET, ident, [0.0, 1.0]), {}),
     (kernels.GaussianKernel, (0.5,), {}),
     (kernels.LaplaceKernel, (0.5,), {}),

@@ -100,8 +100,10 @@ def test_cells_are_means_that_overlap_where_they_must():
     assert jnp.allclose(cells[:, 3:6], jnp.mean(image[:, :, :2, 3:], axis=(2, 3)))
 
 
-def test_a_stem_of_strides_and_cells_make_a_classifier():
-    stem = sx.nn.ImageStem(1, (3, 2), widths=(5, 3), key=jax.random.key(0))
+@pytest.mark.parametrize("pool", ["none", "max"])
+def test_a_stem_and_cells_make_a_classifier(pool):
+    stem = sx.nn.ImageStem(1, (3, 2), widths=(5, 3), pool=pool, key=jax.random.key(0))
+    assert all(layer.pool == pool for layer in stem.layers)
     made = {"inputs": 1, "classes": 5, "key": jax.random.key(1)}
     model = sx.nn.resnet(blocks()[:1], stem=stem, cells=2, **made)
     x = jax.random.normal(jax.random.key(2), (2, 1, 15, 15))

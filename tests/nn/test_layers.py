@@ -26,6 +26,23 @@ def test_halving_is_a_convolution_of_stride_2(size, width):
     np.testing.assert_allclose(layer(x), expected, atol=1e-12)
 
 
+@pytest.mark.parametrize("size", [5, 6])
+def test_halving_by_the_largest_of_four_pixels(size):
+    """Against the window reduction of JAX; the last line and column of an odd size have no neighbour."""
+    layer, x = sx.nn.Downsample(3, 4, 3, pool="max", key=KEY), image(size, 3)
+    convolved = jax.lax.conv_general_dilated(
+        x, layer.weight, (1, 1), "SAME", dimension_numbers=NUMBERS
+    )
+    ends = ((0, 0), (0, size % 2), (0, size % 2), (0, 0))
+    window = (1, 2, 2, 1)
+    expected = jax.lax.reduce_window(convolved, -jnp.inf, jax.lax.max, window, window, ends)
+    np.testing.assert_allclose(layer(x), expected, atol=1e-12)
+    gradient = jax.grad(lambda image: jnp.sum(layer(image) ** 2))(x)
+    assert bool(jnp.all(jnp.isfinite(gradient)))
+    with pytest.raises(ValueError, match="pool"):
+        sx.nn.Downsample(3, 4, pool="mean", key=KEY)
+
+
 @pytest.mark.parametrize("size", [7])
 def test_doubling_is_a_transposed_convolution(size):
     """The input with zeros in between, under a kernel of width 6."""

@@ -12,14 +12,17 @@ import numpy as np
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from shootax import _checks as checks
+from shootax._fields.convolve import convolve, filter_product
 
 NORMS = ("none", "layer")
+POOLS = ("none", "max")
 
 
 class Downsample(eqx.Module):
-    """A convolution of odd width and stride 2: $h$ pixels become $\\lceil h/2 \\rceil$.
+    """A convolution of odd width that halves images: $h$ pixels become $\\lceil h/2 \\rceil$.
 
-    Images have their channels last, `(batch, height, width, channels)`.
+    It has a stride of 2, or, with `pool="max"`, a stride of 1, and the largest of each 2×2 pixels goes
+    on. Images have their channels last, `(batch, height, width, channels)`.
 
     !!! example
 
@@ -35,14 +38,25 @@ class Downsample(eqx.Module):
 
     weight: Float[Array, "width width inputs outputs"]
     bias: Float[Array, " outputs"]
+    pool: str = eqx.field(static=True, default="none")  # not in files of earlier versions
 
-    def __init__(self, inputs: int, outputs: int, width: int = 5, *, key: PRNGKeyArray):
+    def __init__(
+        self,
+        inputs: int,
+        outputs: int,
+        width: int = 5,
+        *,
+        pool: str = "none",
+        key: PRNGKeyArray,
+    ):
         """**Arguments:**
 
         - `inputs`, `outputs`: channels before and after.
         - `width`: of the kernel, an odd number.
+        - `pool`: `"none"` or `"max"`.
         - `key`: a JAX random key.
         """
+        checks.one_of(pool, POOLS, "pool")
         inputs, outputs = (checks.positive_integer(n, "channels") for n in (inputs, outputs))
         checks.random_key(key)
         checks.positive_integer(width, "width")
@@ -50,9 +64,13 @@ class Downsample(eqx.Module):
             raise ValueError(f"The width of a kernel must be odd, got {width}. Use {width + 1}.")
         self.weight = he_normal(key, (width, width, inputs, outputs), width**2 * inputs)
         self.bias = jnp.zeros(outputs)
+        self.pool = pool
 
     def __call__(self, x: Float[Array, "batch h w inputs"]) -> Float[Array, "batch g v outputs"]:
         width, _, inputs, outputs = self.weight.shape
+        if self.pool == "max":
+            filters = jnp.transpose(self.weight, (3, 2, 0, 1))
+            return plus(largest(convolve(x, filter_product(filters), (width, width))), self.bias)
         samples, height, across, _ = x.shape
         down, out = -(-height // 2), -(-across // 2)
         # Pixel 2b + j - width//2 of a line goes to pixel b by the column j of the kernel.
@@ -145,6 +163,16 @@ class LayerNorm(eqx.Module):
         square = jnp.mean(x**2, axis=(1, 2, 3), keepdims=True)
         inverse = jax.lax.rsqrt(jnp.maximum(square - mean**2, 0) + 1e-5)
         return plus((x - mean) * inverse * self.scale.reshape(1, 1, 1, -1), self.shift)
+
+
+def largest(x: Float[Array, "batch h w channels"]) -> Float[Array, "batch g v channels"]:
+    """The largest of each 2×2 pixels; at the edge of an odd size, of those that there are."""
+    samples, height, width, channels = x.shape
+    more = ((0, 0), (0, height % 2), (0, width % 2), (0, 0))
+    x = jnp.pad(x, more, constant_values=-jnp.inf)
+    x = x.reshape(samples, (height + 1) // 2, 2, (width + 1) // 2, 2, channels)
+    x = jnp.maximum(x[:, :, 0], x[:, :, 1])
+    return jnp.maximum(x[:, :, :, 0], x[:, :, :, 1])
 
 
 def plus(x: Array, bias: Array) -> Array:

@@ -108,11 +108,12 @@ RECIPES: dict[str, dict[str, Any]] = {
     "paper": RECIPE,
     "long": {**RECIPE, "rounds": 2, "shift": 2},
     "wide": {**RECIPE, "rounds": 2, "stem": 16},
+    "pooled": {**RECIPE, "pool": "max"},
     "other-data": {**RECIPE, "verify": False},
 }
 """`long` has twice the epochs, and shifts images by up to two pixels; `wide` has twice the epochs, and
-twice the channels in the first convolution. `other-data` takes files of MNIST's format with any contents,
-such as Fashion-MNIST."""
+twice the channels in the first convolution. `pooled` halves images by the largest of four pixels, not by
+a stride of 2. `other-data` takes files of MNIST's format with any contents, such as Fashion-MNIST."""
 
 
 class MNIST(AbstractExperiment):
@@ -203,7 +204,12 @@ class MNIST(AbstractExperiment):
             make_block(configuration, options, *keys[2 * i + 2 : 2 * i + 4])
             for i in range(more["blocks"])
         )
-        stem = ImageStem(1, (options["stem"], more["channels"]), key=keys[0])
+        stem = ImageStem(
+            1,
+            (options["stem"], more["channels"]),
+            pool=options.get("pool", "none"),
+            key=keys[0],
+        )
         passed = bool(more["passed"])
         return resnet(
             nets,
