@@ -6,6 +6,7 @@ python -m benchmarks --threads 1 --parts forms --costs costs.json
 """
 
 import argparse
+import math
 import pathlib
 import sys
 from collections.abc import Sequence
@@ -21,7 +22,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     add = parser.add_argument
-    add("--json", type=pathlib.Path, help="file for the results, rewritten after each record")
+    add(
+        "--json",
+        type=pathlib.Path,
+        help="file for the results, rewritten after each record; an incomplete one is completed",
+    )
+    add("--minutes", type=float, default=math.inf, help="after these, no further part begins")
     add("--costs", type=pathlib.Path, help="file for the cost model, fitted to the part `forms`")
     add("--cases", help="cases, separated by commas; all by default")
     add("--parts", help="parts, separated by commas; all by default")
@@ -41,6 +47,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
                 planned(given.cases, given.parts, given.threads, given.quick),
                 given.json,
                 given.costs,
+                given.minutes,
             )
     except (ValueError, RuntimeError, OSError) as error:
         sys.exit(f"benchmarks: {error}")

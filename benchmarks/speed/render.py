@@ -181,9 +181,41 @@ def _convolution(records: Sequence[Record]) -> str:
     return _table("A training step of residual networks of images, fastest", heading, lines)
 
 
+def _simple(title: str, mine: str, theirs: str) -> Callable[[Sequence[Record]], str]:
+    """A table of two times and their ratio."""
+
+    def table(records: Sequence[Record]) -> str:
+        lines = [
+            [
+                record["case"],
+                _spread(record, "ours"),
+                _spread(record, "rival"),
+                f"{record['ratio']:.2f}",
+            ]
+            for record in records
+        ]
+        heading = ["case", f"{mine}, ms", f"{theirs}, ms", f"{theirs} / {mine}"]
+        return _table(title, heading, lines)
+
+    return table
+
+
+def _finished(records: Sequence[Record]) -> str:
+    total = sum(record["seconds"] for record in records)
+    each = ", ".join(
+        f"{record['settings']['parts'][0]} {record['seconds']:.0f}" for record in records
+    )
+    return f"Measured in {total / 60:.1f} minutes (seconds of the parts: {each})."
+
+
 TABLES: dict[str, Callable[[Sequence[Record]], str]] = {
     "machine": _machine,
+    "finished": _finished,
     "race": _race,
+    "fit": _simple("Steps of `fit` and the bare step", "fit", "bare step"),
+    "stream": _simple("A step on a stream and on arrays", "stream", "arrays"),
+    "cores": _simple("`fit` with two cores and with one", "two cores", "one core"),
+    "baked": _simple("Prediction, baked in form auto and live", "baked", "live"),
     "memory": _memory,
     "scaling": _scaling,
     "start": _start,

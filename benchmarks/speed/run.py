@@ -2,7 +2,9 @@
 
 import dataclasses
 import json
+import math
 import pathlib
+import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -14,37 +16,72 @@ from benchmarks.speed.cases import CASES
 from benchmarks.speed.costs import write_costs
 from benchmarks.speed.render import markdown
 from benchmarks.speed.settings import PARTS, Settings, names
+from benchmarks.speed.settings import record as new_record
 from shootax import _checks as checks
 from shootax._files import check_output, write_json
 from shootax.sweeps import available_cores
 
 
-def run(runs: list[Settings], out: pathlib.Path | None, costs: pathlib.Path | None = None) -> None:
-    """Makes the runs one after the other, prints tables, and rewrites the file after each record."""
-    console = Console()
+def run(
+    runs: list[Settings],
+    out: pathlib.Path | None,
+    costs: pathlib.Path | None = None,
+    minutes: float = math.inf,
+) -> None:
+    """Measures one part after the other, each in a process of its own, prints tables, and rewrites the
+    file after each record.
+
+    A file of the same plan that is not complete is completed: parts in it that came to their end are
+    not measured again. After so many minutes no further part begins; what is left is named.
+    """
+    console, began = Console(), time.monotonic()
     for path in (out, costs):
         if path is not None:
             path.parent.mkdir(parents=True, exist_ok=True)
             check_output(path)
-    results: list[dict[str, Any]] = []
-    for settings in runs:
+    left = [dataclasses.replace(run, parts=(part,)) for run in runs for part in run.parts]
+    left.sort(key=lambda settings: ORDER.index((settings.parts[0], settings.threads > 1)))
+    results = [] if out is None else _known(out, left)
+    done = [each["settings"] for each in results if each["part"] == FINISHED]
+    if done:
+        console.print(f"{len(done)} parts are in {out}, and are not measured again.")
+    left = [settings for settings in left if _plain(settings) not in done]
+    for settings in left:
         named = "one thread" if settings.threads == 1 else f"{settings.threads} threads"
-        console.rule(f"Benchmark, {named}")
-        mine: list[dict[str, Any]] = []
+        what = f"{settings.parts[0]}, {named}"
+        if time.monotonic() - began > 60 * minutes:
+            console.print(f"Not measured, as {minutes:g} minutes are over: {what}.")
+            continue
+        console.rule(what)
+        mine, started = [], time.monotonic()
         with console.status("starting") as status:
             for entry in measured(settings):
                 if "note" in entry:
                     console.print(entry["note"])
                 elif "progress" in entry:
                     status.update(f"{named}: {entry['progress']}")
-                else:
+                elif entry["part"] != "machine" or entry not in results:
                     mine.append(entry)
                     results.append(entry)
                     console.print(_line(entry), highlight=False)
                     if out is not None:
                         write_json(out, results)
+        seconds = time.monotonic() - started
+        results.append(
+            new_record(
+                FINISHED,
+                what,
+                "",
+                threads=settings.threads,
+                settings=_plain(settings),
+                seconds=seconds,
+            )
+        )
+        if out is not None:
+            write_json(out, results)
         for table in _tables(mine):
             console.print(table)
+        console.print(f"{what}: {seconds:.0f} s.", highlight=False)
     if costs is not None:
         write_costs(results, costs)
     for path in (out, costs):
@@ -52,19 +89,52 @@ def run(runs: list[Settings], out: pathlib.Path | None, costs: pathlib.Path | No
             console.print(f"Written: {path}", highlight=False, markup=False)
 
 
+FINISHED = "finished"
+"""The part of records that say that all of another part was measured, and how long it took."""
+
+ORDER = [
+    *((part, False) for part in PARTS[: PARTS.index("automatic")]),
+    *(("race", True), ("cores", True)),
+    *((part, False) for part in PARTS[PARTS.index("automatic") :]),
+]
+ORDER += [each for part in PARTS if (each := (part, True)) not in ORDER]
+"""What comes first: parts, and whether with several threads."""
+
+
+def _known(out: pathlib.Path, wanted: list[Settings]) -> list[dict[str, Any]]:
+    """The records of the parts that a file has completely, if it is an incomplete one of this plan."""
+    try:
+        records = json.loads(out.read_text(encoding="utf-8"))
+        done = [each["settings"] for each in records if each["part"] == FINISHED]
+    except (OSError, ValueError, TypeError, KeyError):
+        return []
+    plans = [_plain(settings) for settings in wanted]
+    if any(each not in plans for each in done) or len(done) == len(plans):
+        return []
+    whole = {(each["parts"][0], each["threads"]) for each in done}
+    whole |= {("machine", threads) for _, threads in whole}
+    names = {(FINISHED, threads) for _, threads in whole}
+    return [each for each in records if (each["part"], each["threads"]) in whole | names]
+
+
+def _plain(settings: Settings) -> dict[str, Any]:
+    return json.loads(json.dumps(dataclasses.asdict(settings)))
+
+
 def planned(
     cases: str | None, parts: str | None, threads_wanted: str, quick: bool
 ) -> list[Settings]:
-    """The runs that the options ask for. Of both, that with all cores has the race alone."""
+    """The runs that the options ask for. Of both, that with all cores has the race and the part `cores`,
+    which is not for one."""
     checks.one_of(threads_wanted, ("1", "all", "both"), "threads")
     every = len(available_cores())
     measured, chosen = names(parts, PARTS), names(cases, CASES)
     if threads_wanted != "both":
         return [Settings(1 if threads_wanted == "1" else every, measured, chosen, quick=quick)]
-    runs = [Settings(1, measured, chosen, quick=quick)]
-    if every > 1 and "race" in measured:
-        runs.append(Settings(every, ("race",), chosen, quick=quick))
-    return runs
+    alone = tuple(part for part in measured if part != "cores")
+    shared = tuple(part for part in ("race", "cores") if part in measured and every > 1)
+    runs = [Settings(1, alone, chosen, quick=quick), Settings(every, shared, chosen, quick=quick)]
+    return [run for run in runs if run.parts]
 
 
 def show_markdown(path: pathlib.Path) -> None:

@@ -8,8 +8,19 @@ from benchmarks.speed.cases import CASES, Case
 from shootax import _checks as checks
 
 PARTS = (
-    *("race", "memory", "scaling", "start", "seeds", "inference", "automatic", "convolution"),
-    "forms",
+    *(
+        "race",
+        "fit",
+        "seeds",
+        "stream",
+        "start",
+        "cores",
+        "memory",
+        "scaling",
+        "inference",
+        "baked",
+    ),
+    *("convolution", "automatic", "forms"),
 )
 """The parts of the benchmark; `race` is the one against the rivals."""
 
@@ -33,7 +44,7 @@ class Settings:
     @property
     def seconds(self) -> float:
         """How long one comparison may take."""
-        return 1.0 if self.quick else 20.0
+        return 1.0 if self.quick else 6.0
 
     @property
     def chosen(self) -> list[Case]:

@@ -38,7 +38,7 @@ print(json.dumps({"import": ready - began, "draw": drawn - ready, "total": done 
 
 def records(settings: Settings) -> Iterator[dict[str, Any]]:
     """For each case the seconds to the first step, cold and with the compilation cache warm."""
-    repetitions = 1 if settings.quick else 5
+    repetitions = 1 if settings.quick else 3
     for case in settings.chosen:
         yield {"progress": f"first step of {case.name}"}
         with tempfile.TemporaryDirectory() as folder:

@@ -10,7 +10,9 @@ import jax
 
 from benchmarks.speed import (
     automatic,
+    baked,
     convolution,
+    cores,
     forms,
     inference,
     memory,
@@ -18,12 +20,18 @@ from benchmarks.speed import (
     scaling,
     seeds,
     start,
+    streams,
+    whole_fit,
 )
 from benchmarks.speed.settings import Settings, record
 from shootax.sweeps import Channel
 
 PARTS: dict[str, Callable[[Settings], Iterator[dict[str, Any]]]] = {
     "race": rivals.records,
+    "fit": whole_fit.records,
+    "stream": streams.records,
+    "cores": cores.records,
+    "baked": baked.records,
     "memory": memory.records,
     "scaling": scaling.records,
     "start": start.records,
