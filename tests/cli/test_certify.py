@@ -28,12 +28,14 @@ def test_the_table(shootax, model, table):
     code, out, err = shootax("certify", model, "--data", table, "--ignore", "y")
     assert code in (0, None), err
     for text in (
-        "from the norm",
+        "from norm",
         "Lipschitz constant of the flow",
         "homeomorphism: yes",
         "Rademacher",
     ):
         assert text in out
+    rows = out.splitlines()[: out.splitlines().index("")]
+    assert max(map(len, rows)) <= 80
 
 
 def test_json_and_arrays(shootax, model, table, tmp_path):

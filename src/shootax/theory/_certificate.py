@@ -96,7 +96,7 @@ class Certificate:
 
     def table(self) -> str:
         """The rows as text, and a few lines about the norm and the inverse."""
-        header = ("quantity", "from the norm", "along the path", "measured", "ratio")
+        header = ("quantity", "from norm", "along path", "measured", "ratio")
         lines: list[tuple[str, ...]] = [header]
         for row in self.rows:
             numbers = (row.energy, row.path, row.measured, row.ratio)
