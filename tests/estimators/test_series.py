@@ -3,11 +3,13 @@
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import stats
 
 from shootax.sklearn import ShootingForecaster, _linear, _seasons, _series
+from shootax.sklearn._choosing import stretches
 from shootax.sklearn._forecasting import Spans, between, share_of
 from shootax.sklearn._model import Shape, first
-from shootax.sklearn._windows import Sequences, filled_forward, mean_square
+from shootax.sklearn._windows import Sequences, checked, cut, filled_forward, mean_square
 
 pytestmark = pytest.mark.usefixtures("standard_promotion")
 
@@ -218,7 +220,8 @@ def test_intervals_hold_what_they_promise():
     inside = (lower[..., 0] <= truth) & (truth <= upper[..., 0])
     assert abs(inside.mean() - 0.9) < 0.05
     spread = 1.645 * np.sqrt(np.cumsum(0.64 ** np.arange(5)))
-    np.testing.assert_allclose((upper - lower)[0, :, 0] / 2, spread, rtol=0.25)
+    usual = np.median((upper - lower)[:, :, 0], axis=0) / 2  # wider after a restless past
+    np.testing.assert_allclose(usual, spread, rtol=0.25)
     with pytest.raises(ValueError, match="up to `horizon` = 5"):
         model.predict_interval(past, steps=6)
     with pytest.raises(ValueError, match="between 0 and 1"):
@@ -235,12 +238,73 @@ def test_conformal_quantiles():
     assert Spans.from_json(spans.to_json()).at(0.5, np.ones((1, 1))) == 10
 
 
-def test_a_net_that_helps_one_half_only_is_not_added():
+def test_intervals_widen_with_the_roughness_of_the_past():
     rng = np.random.default_rng(0)
-    net, seen = rng.normal(size=(20, 3, 1)), np.ones((20, 3, 1), bool)
-    assert share_of(0.7 * net, net, seen) == pytest.approx(0.7)
-    assert share_of(net * np.repeat([1, -1], 10)[:, None, None], net, seen) == 0
-    assert share_of(3 * net, net, seen) == 1
+    size = np.repeat([1.0, 5.0], 500)  # a calm half and a restless one
+    values = np.cumsum(size[:, None] * rng.normal(size=(1000, 30)), axis=1)[:, :, None]
+    past = Sequences(values, np.ones(values.shape, bool), np.tile(np.arange(30.0), (1000, 1)))
+    errors = size[:, None, None] * rng.normal(size=(1000, 1, 1))
+    seen, steps = np.ones(errors.shape, bool), np.ones((1000, 1))
+    for local, covered in ((0.0, 1.0), (1.0, 0.9)):  # of the calm half
+        spans = Spans.of(errors, seen, past, local)
+        half = Spans.from_json(spans.to_json()).at(0.9, steps, past)
+        inside = np.abs(errors) <= half
+        assert inside.mean() == pytest.approx(0.9, abs=0.01)
+        assert inside[:500].mean() == pytest.approx(covered, abs=0.02)
+    older = {name: spans.to_json()[name] for name in ("quantiles", "count")}
+    assert Spans.from_json(older).at(0.9, steps, past).std() == 0
+    flat = past._replace(values=np.zeros_like(values))
+    assert (Spans.of(errors, seen, past, 0.9).at(0.9, steps, flat) > 0).all()
+
+
+def test_the_share_of_the_net_is_what_held_out_windows_are_sure_of():
+    rng = np.random.default_rng(0)
+    net, seen, groups = rng.normal(size=(20, 3, 1)), np.ones((20, 3, 1), bool), np.arange(20) // 5
+    assert share_of(0.7 * net, net, seen, groups) == pytest.approx(0.7)
+    assert share_of(3 * net, net, seen, groups) == 1
+    assert share_of(net, net, seen, np.zeros(20, int)) == 0  # one stretch tells nothing
+    assert share_of(net * np.repeat([1, -1], 10)[:, None, None], net, seen, groups) == 0
+    # Of two groups that ask for a and b, each of the same weight: the mean less t·|a - b|/2.
+    net, groups = np.ones((2, 1, 1)), np.arange(2)
+    asked = np.array([0.9, 0.8]).reshape(2, 1, 1)
+    expected = 0.85 - stats.t.ppf(0.95, 1) * 0.05
+    assert share_of(asked, net, seen[:2, :1], groups) == pytest.approx(expected)
+
+
+def test_stretches_lie_a_horizon_apart():
+    sequences = checked(np.zeros((2, 17, 1)), None, None)
+    windows = cut(sequences, 3, 4)  # eleven origins each
+    groups = stretches(windows, np.arange(22))
+    for source in range(2):
+        own = groups[windows.source == source][np.argsort(windows.origin[windows.source == source])]
+        np.testing.assert_array_equal(own - 2 * source, [0] * 6 + [1] * 5)
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        ["a", "b"] * 20,
+        np.array(["1.5"] * 40),
+        pd.Series(["a"] * 40),
+        pd.DataFrame({"a": range(40), "b": ["x"] * 40}),
+        pd.Series(pd.date_range("2020-01-01", periods=40)),
+        np.ones(40) * 1j,
+        [object()] * 40,
+        [[1.0, 2.0], [1.0]],
+    ],
+    ids=["list", "numbers as text", "Series", "column", "dates", "complex", "objects", "ragged"],
+)
+def test_what_is_no_number_is_refused(values):
+    with pytest.raises(ValueError, match=r"^A series must (hold|be)"):
+        ShootingForecaster(horizon=2).fit(values)
+
+
+def test_missing_values_of_pandas_are_missing_entries():
+    from shootax.sklearn._series import taken
+
+    values = pd.Series([1, None, 3], dtype="Int64")
+    np.testing.assert_array_equal(taken(values, None, None)[0][0, :, 0], [1, np.nan, 3])
+    np.testing.assert_array_equal(taken([1, None, 3], None, None)[0][0, :, 0], [1, np.nan, 3])
 
 
 def test_between_steps():

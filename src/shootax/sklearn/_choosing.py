@@ -142,7 +142,7 @@ def choose(
         return None
     best = max(min(losses.values()), linear.SMALLEST)
     weights = np.array([np.exp(-SHARPNESS * (max(e, best) / best - 1)) for e in losses.values()])
-    averaged, others = [], MOST_OF_OTHERS * _evidence(windows, parts, horizon)
+    averaged, others = [], MOST_OF_OTHERS * evidence(windows, parts, horizon)
     for i in range(len(data)):
         average = linear.average([made[i] for made in found.values()], weights)
         plain = ordinary[i]
@@ -162,7 +162,23 @@ def choose(
     )
 
 
-def _evidence(windows: Windows, parts: list[Fold], horizon: int) -> float:
+def stretches(windows: Windows, some: np.ndarray) -> np.ndarray:
+    """Groups of windows that lie one horizon apart in their sequence, as numbers from 0 on.
+
+    **Arguments:** `some`, the numbers of the windows to group.
+    """
+    horizon = windows.future.values.shape[1]
+    out, first = np.empty(len(some), int), 0
+    for sequence in np.unique(windows.source[some]):
+        own = windows.source[some] == sequence
+        origins, place = np.unique(windows.origin[some][own], return_inverse=True)
+        number = max(len(origins) // horizon, 1)
+        out[own] = first + place.reshape(-1) * number // len(origins)
+        first += number
+    return out
+
+
+def evidence(windows: Windows, parts: list[Fold], horizon: int) -> float:
     """How much the folds say, from 0 to 1: forecasts that do not overlap, ten of them being enough."""
     judged = np.concatenate([fold.windows for fold in parts])
     stretches = len(np.unique(windows.origin[judged])) / horizon

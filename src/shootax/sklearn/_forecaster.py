@@ -1,6 +1,5 @@
 """Forecasts of sequences."""
 
-import warnings
 from typing import Any
 
 import numpy as np
@@ -11,6 +10,7 @@ from shootax.export import Whole
 from shootax.sklearn import _choosing as choosing
 from shootax.sklearn import _exporting_series as exporting
 from shootax.sklearn import _forecasting as forecasting
+from shootax.sklearn import _rolling as rolling
 from shootax.sklearn import _seasons as seasons
 from shootax.sklearn import _series as series
 from shootax.sklearn import _training as training
@@ -177,13 +177,18 @@ class ShootingForecaster(AbstractShooting):
         self._base = forecasting.Base(choice.final, scale, 0.0, spread)
         found = scale * self._fit_net(cut, rest / scale, kept, out, rng)
         enough = choosing.tells(cut, parts[-1])
-        share = forecasting.share_of(rest[out], found[out], observed[out]) if enough else 0.0
+        groups = choosing.stretches(cut, np.flatnonzero(out))
+        held = (rest[out], found[out], observed[out], groups)
+        share = forecasting.share_of(*held) if enough else 0.0
         self._base = self._base._replace(share=share)
         # The windows of the folds, of which the net did not see the last.
         errors, count = choice.errors.copy(), len(parts[-1].windows)
         errors[-count:] -= share * found[parts[-1].windows]
-        seen = np.concatenate([observed[fold.windows] for fold in parts])
-        self._spans = forecasting.Spans.of(errors, seen)
+        judged = np.concatenate([fold.windows for fold in parts])
+        known = choosing.evidence(cut, parts, self.horizon)
+        local = known * forecasting.local_share(self.history_)
+        past = Sequences(*(part[judged] for part in cut.past))
+        self._spans = forecasting.Spans.of(errors, observed[judged], past, local)
         forecasts = cut.future.values - rest + share * found
         self.loss_ = windows.mean_square(forecasts, cut.future, kept)
         return self
@@ -234,9 +239,9 @@ class ShootingForecaster(AbstractShooting):
             `(sequences, moments)`. For pandas in steps, or in days if the dates have no frequency.
         """
         check_is_fitted(self)
-        past, form = self._checked_past(X, times, mask)
+        past, form = rolling.checked_past(self, X, times, mask)
         at = windows.moments(len(past.values), steps, at, self.horizon, self.step_)
-        return form.back(self._x.back(self._roll(past, at)), at[0], not self._uneven)
+        return form.back(self._x.back(rolling.rolled(self, past, at)), at[0], not self._uneven)
 
     def predict_interval(
         self,
@@ -266,15 +271,16 @@ class ShootingForecaster(AbstractShooting):
                 "Intervals need windows that were held out in `fit`: give longer or more sequences. A "
                 "model from an older file has none; fit it again."
             )
-        past, form = self._checked_past(X, times, mask)
+        past, form = rolling.checked_past(self, X, times, mask)
         at = windows.moments(len(past.values), steps, at, self.horizon, self.step_)
         if at.max() > self.horizon * self.step_ * (1 + 1e-9):
             raise ValueError(
                 f"Intervals are known up to `horizon` = {self.horizon} steps ahead. Fit with a larger "
                 "one."
             )
-        middle = self._roll(past, at)
-        half = self._spans.at(coverage, at / self.step_)
+        middle = rolling.rolled(self, past, at)
+        scaled = past._replace(values=self._scaled(past))
+        half = self._spans.at(coverage, at / self.step_, scaled)
         ends = (self._x.back(middle - half), self._x.back(middle + half))
         lower, upper = (form.back(end, at[0], not self._uneven) for end in ends)
         return lower, upper
@@ -287,69 +293,9 @@ class ShootingForecaster(AbstractShooting):
         cut = windows.cut(sequences, self.history_, self.horizon)
         truth, seen = self._scaled(cut.future), cut.future.observed
         delays = cut.future.times - cut.past.times[:, -1:]
-        errors = (self._roll(cut.past, delays) - truth)[seen]
+        errors = (rolling.rolled(self, cut.past, delays) - truth)[seen]
         spread = (truth - np.average(truth, axis=(0, 1), weights=seen))[seen]
         return float(1 - np.sum(errors**2) / max(np.sum(spread**2), np.finfo(float).tiny))
-
-    def _roll(self, past: Sequences, at: np.ndarray) -> np.ndarray:
-        """Scaled forecasts, piece by piece, each from the end of the one before."""
-        length = min(self.horizon * self.step_, self.span_)
-        steps = max(round(length / self.step_), 1)
-        grid = self.step_ * np.arange(1, steps + 1)
-        slack = 1e-9 * self.step_
-        out = np.empty((*at.shape, self.n_features_in_))
-        scaled, begin = past._replace(values=self._scaled(past)), 0.0
-        # One piece may take all of the time that was learned, if nothing follows it.
-        while True:
-            final = at.max() <= begin + self.span_ + slack
-            limit = np.inf if final else begin + grid[-1] + slack
-            inside = (at <= limit) & (at > (begin - slack if begin == 0 else begin + slack))
-            wanted = np.clip(np.where(inside, at - begin, 0.0), 0.0, self.span_)
-            moments = np.concatenate([wanted, np.broadcast_to(grid, (len(at), steps))], axis=1)
-            values = self._piece(scaled, moments)
-            out[inside] = values[:, : at.shape[1]][inside]
-            if final:
-                return out
-            scaled = windows.appended(scaled, values[:, at.shape[1] :], self.step_).last(
-                self.history_
-            )
-            begin += grid[-1]
-
-    def _piece(self, scaled: Sequences, moments: np.ndarray) -> np.ndarray:
-        """Scaled forecasts at moments of any order, none later than what was learned."""
-        order = np.argsort(moments, axis=1, kind="stable")
-        shares = np.clip(np.take_along_axis(moments, order, axis=1) / self.span_, 0.0, 1.0)
-        values = training.outputs(self.net_, self._features(scaled), shares)
-        values = np.take_along_axis(values, np.argsort(order, axis=1)[:, :, None], axis=1)
-        if self._base is None:
-            return values
-        return self._base.forecast(scaled, values, moments / self.step_)
-
-    def _checked_past(self, X: Any, times: Any, mask: Any) -> tuple[Sequences, series.Form]:
-        X, times, mask, form = series.taken(X, times, mask, self._frequency)
-        past = windows.checked(X, times, mask)
-        if past.values.shape[2] != self.n_features_in_:
-            raise ValueError(
-                f"X has {past.values.shape[2]} features, but {type(self).__name__} was fitted with "
-                f"{self.n_features_in_}."
-            )
-        if past.values.shape[1] < self.history_:
-            raise ValueError(
-                f"A forecast looks back at {self.history_} entries, got {past.values.shape[1]}."
-            )
-        past = past.last(self.history_)
-        if not self._missing and not past.observed.all():
-            warnings.warn(
-                "Entries are missing, which they never were in training; means stand in for them.",
-                stacklevel=3,
-            )
-        named = self._base is not None and times is not None
-        if named and not windows.even(past, self.step_, 1e-3):
-            warnings.warn(
-                f"The times of X are not {self.step_:g} apart, as in training; that is ignored.",
-                stacklevel=3,
-            )
-        return past, form
 
     def _shown(self, past: np.ndarray, future: np.ndarray) -> forecasting.Shown:
         return forecasting.shown(self, past, future)

@@ -5,12 +5,17 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
+import scipy.special
 
 from shootax import _checks as checks
 from shootax.sklearn._linear import SMALLEST, Linear
+from shootax.sklearn._rolling import checked_past
 from shootax.sklearn._windows import Sequences, filled_forward
 
 LEVELS = 200
+USUAL_CHANGES = 10
+"""The roughness of a past is estimated as if so many changes of the usual size were known besides: a few
+changes say little, and a flat past is no promise of a flat future."""
 
 
 class Base(NamedTuple):
@@ -89,17 +94,34 @@ def residual_scale(residuals: np.ndarray, observed: np.ndarray) -> np.ndarray:
     return np.sqrt(np.where(count > 0, squares / np.maximum(count, 1), overall)) + SMALLEST
 
 
-def share_of(residuals: np.ndarray, net: np.ndarray, observed: np.ndarray) -> float:
-    """How much of the net to add: the smaller of what two halves of the held-out windows ask for.
+CONFIDENCE = 0.95
 
-    A share that only one half supports is chance.
+
+def share_of(
+    residuals: np.ndarray, net: np.ndarray, observed: np.ndarray, groups: np.ndarray
+) -> float:
+    """How much of the net to add: what held-out windows ask for, less its uncertainty.
+
+    It is the lower end of a one-sided interval for the slope of the residuals over the net's outputs.
+    Windows that overlap are nearly one, so its standard error counts groups of them, by Student's t.
+
+    **Arguments:** all of held-out windows: `residuals`, `net`, `observed`, each `(windows, horizon,
+    features)`; `groups`, the number of the group that each belongs to.
     """
-    shares = []
-    for half in np.array_split(np.arange(len(net)), 2):
-        seen = observed[half]
-        squares = np.sum(net[half] ** 2 * seen)
-        shares.append(np.sum(residuals[half] * net[half] * seen) / max(squares, SMALLEST**2))
-    return float(np.clip(min(shares), 0.0, 1.0))
+    count = int(groups.max()) + 1
+    if count < 2:
+        return 0.0
+    products = np.bincount(groups, np.sum(residuals * net * observed, axis=(1, 2)), count)
+    squares = np.bincount(groups, np.sum(net**2 * observed, axis=(1, 2)), count)
+    total = max(squares.sum(), SMALLEST**2)
+    slope = products.sum() / total
+    rest = np.sqrt(count / (count - 1) * np.sum((products - slope * squares) ** 2))
+    return float(np.clip(slope - student(CONFIDENCE, count - 1) * rest / total, 0.0, 1.0))
+
+
+def student(probability: float, degrees: int) -> float:
+    """The quantile of Student's t distribution."""
+    return float(scipy.special.stdtrit(degrees, probability))
 
 
 class Shown(NamedTuple):
@@ -114,7 +136,7 @@ class Shown(NamedTuple):
 
 def shown(estimator: Any, past: np.ndarray, future: np.ndarray) -> Shown:
     """The net of a forecaster with the first steps of a forecast, for pictures of it."""
-    checked, _ = estimator._checked_past(past, None, None)
+    checked, _ = checked_past(estimator, past, None, None)
     scaled, base = checked._replace(values=estimator._scaled(checked)), estimator._base
     steps, targets = np.arange(1, future.shape[1] + 1), estimator._x.forward(future)
     if base is not None:
@@ -131,20 +153,43 @@ def shown(estimator: Any, past: np.ndarray, future: np.ndarray) -> Shown:
     return Shown(estimator._features(scaled), times, targets, unscale)
 
 
+def local_share(history: int) -> float:
+    """How much the roughness of a past of so many entries counts."""
+    return (history - 1) / (history - 1 + USUAL_CHANGES)
+
+
 class Spans(NamedTuple):
     """How far the truth lay from forecasts on held-out windows: conformal quantiles by step and feature.
 
+    Errors are multiples of how rough the past of their window was, so intervals widen where a series
+    is restless: the scale is the root of a mixture of the mean square of the changes in that past and
+    of the usual one, relative to the usual one.
+
     **Arguments:** `quantiles`, `(levels, horizon, features)`, of coverages in even steps from 0 to
-    1; `count`, the number of windows.
+    1; `count`, the number of windows; `local`, the share of the past's own roughness, from 0 to 1;
+    `usual`, the mean roughness, `(features,)`.
     """
 
     quantiles: np.ndarray
     count: int
+    local: float = 0.0
+    usual: np.ndarray | None = None
 
     @classmethod
-    def of(cls, errors: np.ndarray, observed: np.ndarray) -> "Spans":
+    def of(
+        cls,
+        errors: np.ndarray,
+        observed: np.ndarray,
+        past: Sequences | None = None,
+        local: float = 0.0,
+    ) -> "Spans":
         """The quantiles of errors `(windows, horizon, features)`, with the correction for their
         number: the truth of the next window is as likely to fall between any two of them."""
+        usual = None
+        if past is not None and past.values.shape[1] > 1:
+            rough = roughness(past)
+            usual = rough.mean(axis=0) + SMALLEST
+            errors = errors / _scale(rough, usual, local)[:, None]
         levels = np.linspace(0, 1, LEVELS + 1)
         found = np.empty((len(levels), *errors.shape[1:]))
         for h, f in np.ndindex(*errors.shape[1:]):
@@ -154,22 +199,46 @@ class Spans(NamedTuple):
                 continue
             rank = np.ceil(levels * (len(some) + 1)).astype(int) - 1
             found[:, h, f] = some[np.clip(rank, 0, len(some) - 1)]
-        return cls(found, len(errors))
+        return cls(found, len(errors), local, usual)
 
-    def at(self, coverage: float, steps: np.ndarray) -> np.ndarray:
-        """Half the width of the interval at moments `(samples, moments)`, in steps."""
+    def at(self, coverage: float, steps: np.ndarray, past: Sequences | None = None) -> np.ndarray:
+        """Half the width of the interval at moments `(samples, moments)`, in steps; after scaled pasts,
+        or usually."""
         place = coverage * LEVELS
         low = min(int(np.floor(place)), LEVELS - 1)
         half = self.quantiles[low] + (place - low) * (self.quantiles[low + 1] - self.quantiles[low])
         half = np.concatenate([np.zeros_like(half[:1]), half])
-        return between(np.broadcast_to(half, (len(steps), *half.shape)), steps)
+        found = between(np.broadcast_to(half, (len(steps), *half.shape)), steps)
+        if self.usual is None or past is None:
+            return found
+        return found * _scale(roughness(past), self.usual, self.local)[:, None]
 
     def to_json(self) -> dict[str, Any]:
-        return {"quantiles": self.quantiles.tolist(), "count": self.count}
+        return {
+            "quantiles": self.quantiles.tolist(),
+            "count": self.count,
+            "local": self.local,
+            "usual": None if self.usual is None else self.usual.tolist(),
+        }
 
     @classmethod
     def from_json(cls, tree: dict[str, Any]) -> "Spans":
-        return cls(np.array(tree["quantiles"], np.float64), int(tree["count"]))
+        usual = tree.get("usual")  # older files have none
+        return cls(
+            np.array(tree["quantiles"], np.float64),
+            int(tree["count"]),
+            float(tree.get("local", 0.0)),
+            None if usual is None else np.array(usual, np.float64),
+        )
+
+
+def roughness(past: Sequences) -> np.ndarray:
+    """The mean square of the changes from entry to entry, `(samples, features)`."""
+    return np.mean(np.diff(filled_forward(past), axis=1) ** 2, axis=1)
+
+
+def _scale(rough: np.ndarray, usual: np.ndarray, local: float) -> np.ndarray:
+    return np.sqrt(local * rough / usual + 1 - local)
 
 
 def checked_coverage(coverage: Any) -> float:

@@ -1,9 +1,13 @@
 """Series as they come: one-dimensional arrays, and pandas objects whose index goes on in the forecast."""
 
+import decimal
+import numbers
 import warnings
 from typing import Any, NamedTuple
 
 import numpy as np
+
+from shootax import _checks as checks
 
 
 class Form(NamedTuple):
@@ -50,11 +54,55 @@ def taken(
     """
     if type(X).__module__.split(".")[0] == "pandas":
         return _of_pandas(X, times, mask, frequency)
-    values = np.asarray(X)
+    values = _numbers(X)
     if values.ndim != 1:
-        return X, times, mask, Form("sequences")
+        return values, times, mask, Form("sequences")
     mask = None if mask is None else np.asarray(mask)[None]
     return values[None, :, None], times, mask, Form("array")
+
+
+def _numbers(X: Any) -> np.ndarray:
+    """Doubles of an array or a pandas object of numbers; what is missing is NaN.
+
+    Dates, durations and text are refused, also where NumPy would make numbers of them.
+    """
+    if isinstance(X, np.ndarray) and X.dtype.kind == "f":
+        return X.astype(np.float64)
+    name, convert = type(X).__name__, getattr(X, "to_numpy", None)
+    try:
+        found = convert() if convert else np.asarray(X)
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            f"A series must be an array of numbers; NumPy cannot make one of this {name} ({error}). "
+            "Sequences of one array have the same length: fill the shorter ones with NaN."
+        ) from None
+    if found.dtype.kind == "O":
+        for place, entry in np.ndenumerate(found):
+            if not (entry is None or _missing(entry) or _is_number(entry)):
+                where = place[0] if len(place) == 1 else place
+                raise ValueError(
+                    f"A series must hold numbers, got {checks.shown(entry)} at {where}. Convert text "
+                    "with pd.to_numeric, leave out columns that are no numbers, and write NaN for "
+                    "missing entries."
+                )
+        known = [np.nan if entry is None or _missing(entry) else entry for entry in found.flat]
+        return np.array(known, np.float64).reshape(found.shape)
+    if found.dtype.kind in "USMm":
+        raise ValueError(
+            f"A series must hold numbers, got an array of dtype {found.dtype}. Convert text with "
+            "pd.to_numeric; dates belong in the index of a pandas Series, or in `times`."
+        )
+    checks.real_numbers(found, "A series")
+    return found.astype(np.float64)
+
+
+def _is_number(entry: Any) -> bool:
+    return isinstance(entry, numbers.Real | decimal.Decimal | np.bool_)
+
+
+def _missing(entry: Any) -> bool:
+    """Whether it is the missing value of pandas."""
+    return type(entry).__name__ in ("NAType", "NaTType")
 
 
 def _of_pandas(X: Any, times: Any, mask: Any, frequency: str | None) -> tuple[Any, Any, Any, Form]:
@@ -64,13 +112,9 @@ def _of_pandas(X: Any, times: Any, mask: Any, frequency: str | None) -> tuple[An
     if times is None and (dated or pd.api.types.is_integer_dtype(X.index)):
         X, mask, frequency = _without_gaps(X, mask, frequency)
     if isinstance(X, pd.Series):
-        kind, names, values = (
-            "Series",
-            X.name,
-            X.to_numpy(np.float64, na_value=np.nan)[None, :, None],
-        )
+        kind, names, values = "Series", X.name, _numbers(X)[None, :, None]
     else:
-        kind, names, values = "DataFrame", X.columns, X.to_numpy(np.float64, na_value=np.nan)[None]
+        kind, names, values = "DataFrame", X.columns, _numbers(X)[None]
     index = X.index
     if times is not None or not dated:
         frequency = None
