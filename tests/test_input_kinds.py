@@ -5,6 +5,8 @@ import pytest
 
 import shootax as sx
 from cases import KEY, Pendulum, assert_same, inputs
+from shootax import _checks as checks
+from shootax._arrays import model_inputs
 
 pytestmark = pytest.mark.usefixtures("standard_promotion")
 
@@ -17,6 +19,18 @@ Y = [0, 1, 2, 1]
 def test_lists_are_data_for_a_net():
     np.testing.assert_array_equal(NET(X), NET(np.array(X)))
     np.testing.assert_array_equal(NET([tuple(row) for row in X]), NET(np.array(X)))
+
+
+def test_what_is_on_the_host_is_checked_there():
+    for wrong, message in (
+        (np.array([[0.0, np.nan]]), "NaN"),
+        (np.array([[-np.inf, 0.0]]), "infinity"),
+        (np.array([["a", "b"]]), "must hold numbers, got an array of dtype"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            model_inputs(wrong, float)
+        with pytest.raises(ValueError, match=message):
+            checks.finite(wrong, "x")
 
 
 def test_lists_are_data_for_fit():

@@ -188,6 +188,13 @@ def test_other_indices(monthly):
     assert frame.index.equals(MONTHS.index[84:89])
 
 
+def test_few_dates_that_say_their_frequency():
+    index = pd.date_range("2020-01-01", periods=3, freq="QS")
+    found, frequency = _series._regular(index, None)
+    assert found is index
+    assert frequency == index.freqstr
+
+
 def test_dates_without_a_frequency():
     days = np.cumsum(np.random.default_rng(0).uniform(0.5, 1.5, 40))
     y = pd.Series(np.sin(days), pd.Timestamp("2020-01-01") + pd.to_timedelta(days, unit="D"))

@@ -73,6 +73,20 @@ def test_images_are_shifted_and_nothing_else():
     np.testing.assert_array_equal(np.unique(x), [0, 1])
 
 
+def test_particles_and_free_weights_have_their_own_rates(monkeypatch):
+    images = LabelledImages(np.zeros((2, 28, 28), np.uint8), np.zeros(2, np.uint8))
+    monkeypatch.setattr(type(EXPERIMENT), "data", lambda self, settings: (images,) * 3)
+    made = settings()
+    for configuration in EXPERIMENT.configurations(made):
+        _, options = EXPERIMENT.task(made, configuration)
+        rates = {
+            "momenta": made.options["momenta_scale"],
+            "positions": made.options["positions_scale"],
+        }
+        wanted = None if configuration.particles is None else rates
+        assert options["optimizer"].lr_scale == wanted
+
+
 def test_smoothing():
     logits, label = jnp.array([1.0, -2.0, 0.5]), jnp.array(2.0)
     logs = np.asarray(jax.nn.log_softmax(logits))

@@ -29,6 +29,9 @@ def test_points_are_the_states_of_the_net():
     axes = {axis["name"]: decoded(axis["data"]) for axis in made["nets"][0]["flow"]["axes"]}
     for i, name in enumerate(("x1", "v1", "v2", "v3")):
         np.testing.assert_allclose(axes[name], states[:, :, i].T, atol=1e-6)
+    facts = dict(made["facts"][0]["rows"])
+    assert facts["particles"] == str(net.control.ensemble.particles)
+    assert facts["parameters"] == str(sx.count(net))
 
 
 def test_principal_components_are_a_turn_of_the_states():
