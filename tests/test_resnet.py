@@ -58,6 +58,10 @@ def test_particles_passed_on_have_no_positions_of_their_own():
     fresh = sx.nn.resnet(blocks(), inputs=1, classes=3, key=jax.random.key(1))
     passed = sx.nn.resnet(blocks(), inputs=1, classes=3, pass_particles=True, key=jax.random.key(1))
     assert sx.count(fresh) - sx.count(passed) == 3 * 4 * 2 * 2
+    with pytest.raises(ValueError, match=r"got \(2, 8, 8\).* add the axis of channels"):
+        fresh(jnp.ones((2, 8, 8)))
+    with pytest.raises(ValueError, match=r"got \(2, 3, 8, 8\)\.$"):
+        fresh(jnp.ones((2, 3, 8, 8)))
     second = passed.body.resolved()[1]
     assert second.control.ensemble.q.shape == (3, 4, 2, 2)
 

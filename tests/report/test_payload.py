@@ -12,6 +12,7 @@ from cases import CONTROLS, FIELDS, KEY, inputs, make_net, usually
 from shootax.report._encode import decoded
 from shootax.report._paths import depths, particles_at, theta_at
 from shootax.report._points import _kept
+from shootax.report._reading import _kind
 from shootax.report._results import NUMBERS, _confusion, _sequences
 from shootax.report._write import build
 
@@ -112,6 +113,20 @@ def test_the_function_at_the_end_is_the_net():
     np.testing.assert_allclose(
         decoded(made["values"])[-1, 0], np.asarray(net(grid[:, None]))[:, 0], atol=1e-5
     )
+
+
+def test_labels_are_told_from_numbers():
+    x, words = np.ones((3, 2)), np.array(["b", "a", "b"])
+    kind, numbers, times, names = _kind(lambda x: x, x, words, None)
+    assert (kind, numbers.tolist(), times, names) == ("classes", [1, 0, 1], None, ["a", "b"])
+    kind, numbers, _, names = _kind(lambda x: x, x, np.array([[1], [0], [1]]), None)
+    assert (kind, numbers.tolist(), names) == ("classes", [1, 0, 1], ["0", "1"])
+    with pytest.raises(
+        ValueError, match=r"outputs of shape \(3, 2\), and the targets have shape \(3,\)"
+    ):
+        _kind(lambda x: x, x, np.array([2, 0, 1]), None)
+    assert _kind(lambda x: x, x, 2 * x, None)[0] == "numbers"
+    assert _kind(lambda x: x, x, None, [0.5])[:2] == (None, None)
 
 
 def test_confusion_by_hand():
