@@ -142,6 +142,11 @@ def test_the_table_of_results_has_a_line_for_each_configuration():
     assert len(cells) == 2 + 2 * 4
 
 
+def test_models_that_are_missing_are_named():
+    with pytest.raises(FileNotFoundError, match=r"the models a\.x, b\.x are not in none"):
+        results().nets({1: {"model": "a.x"}, 2: {"model": "b.x"}})
+
+
 def test_a_level_instead_of_other_runs():
     base = results()
     claim = Claim("small", "test_mse", {"formulation": "static-direct"}, 100.0)

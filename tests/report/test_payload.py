@@ -14,6 +14,7 @@ from shootax.report._paths import depths, particles_at, theta_at
 from shootax.report._points import _kept
 from shootax.report._reading import _kind
 from shootax.report._results import NUMBERS, _confusion, _sequences
+from shootax.report._weights import _matrix
 from shootax.report._write import build
 
 pytestmark = pytest.mark.usefixtures("standard_promotion")
@@ -144,6 +145,18 @@ def test_coordinates_that_are_shown():
     assert _kept(states, names, 1, 5) == [0, 1, 2, 3, 4], "all of them, in their order"
     assert _kept(states, names, 1, 4) == [0, 2, 3, 4], "the visible one, then those that vary most"
     assert _kept(states, names, 5, 4) == [0, 1, 2, 3]
+
+
+def test_large_matrices_are_shown_at_fewer_depths():
+    matrices = np.random.default_rng(0).normal(size=(20, 16, 17))
+    small, large = _matrix(matrices[:, :, :16], 16), _matrix(matrices, 17)
+    assert small["frames"] == list(range(20))
+    assert large["frames"] == [0, 3, 5, 8, 11, 14, 16, 19]
+    assert [small["cut"], large["cut"], _matrix(matrices, 16)["cut"]] == [False, False, True]
+    np.testing.assert_allclose(
+        decoded(large["singular"])[1], np.linalg.svd(matrices[3], compute_uv=False), rtol=1e-6
+    )
+    assert small["largest"] == np.abs(matrices[:, :, :16]).max()
 
 
 def test_as_many_sequences_as_there_is_room_for():

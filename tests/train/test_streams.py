@@ -183,6 +183,8 @@ def batches(*made):
         (([X],), "the first batch is a list of length 1"),
         (({"x": X},), r"the first batch is a dictionary with \['x'\]"),
         (((X, X, -np.ones(20)),), "sample_weight of the first batch"),
+        (((X, X, np.ones(20), X[:3]),), r"times of the first batch must have shape \(20, times\)"),
+        (((X, X, None, X[:, 0]),), r"must have shape \(20, times\), got \(20,\)"),
         (((np.full((4, 1), "a"), X[:4]),), "must hold numbers"),
     ],
 )
