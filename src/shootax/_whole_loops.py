@@ -1,0 +1,60 @@
+"""Small loops of compiled programs as single functions, for all programs of a process."""
+
+import os
+
+import jax
+
+VARIABLE = "SHOOTAX_WHOLE_LOOPS"
+"""The environment variable: `1`, or nothing."""
+
+_OPTION = "xla_cpu_small_while_loop_byte_threshold"
+
+LARGEST = 10_000_000
+"""Bytes that one turn of a loop reads and writes at most to count as small."""
+
+
+def use_whole_loops() -> None:
+    """Compiles small loops as single functions, where XLA otherwise calls one operation after the other.
+    Call it first, before JAX computes anything.
+
+    Steps of small nets get 1.15 to 1.35 times as fast on a CPU and compile in less time; large ones stay
+    as they are, and ten small nets at once may be a little slower. XLA knows this option for whole
+    processes alone, so it holds for your own programs as well, and is not the default. Results are the
+    same to rounding. The environment variable `SHOOTAX_WHOLE_LOOPS=1` does the same when `shootax` is
+    imported. A threshold that you have set in `XLA_FLAGS` is kept.
+
+    **Raises:** `RuntimeError` if JAX has started.
+
+    !!! example
+
+        ```python
+        import subprocess
+        import sys
+
+        program = "import shootax as sx; sx.extend.use_whole_loops()"  # at the top of yours
+        subprocess.run([sys.executable, "-c", program], check=True)
+        ```
+    """
+    flags = os.environ.get("XLA_FLAGS", "")
+    if _OPTION in flags:
+        return
+    try:
+        # There and back: JAX refuses to change it once it has started.
+        devices = jax.config.jax_num_cpu_devices  # pyright: ignore[reportAttributeAccessIssue]
+        for number in (2 if devices == 1 else 1, devices):
+            jax.config.update("jax_num_cpu_devices", number)
+    except RuntimeError as error:
+        raise RuntimeError(
+            "JAX has started, and reads this option only then. Call sx.extend.use_whole_loops() right "
+            f"after the imports, before anything is computed, or set {VARIABLE}=1 in the environment."
+        ) from error
+    os.environ["XLA_FLAGS"] = f"{flags} --xla_backend_extra_options={_OPTION}={LARGEST}".strip()
+
+
+def use_them_if_the_environment_says_so() -> None:
+    """What the environment variable asks for, if it is set."""
+    wanted = os.environ.get(VARIABLE, "").strip()
+    if wanted not in ("", "0", "1"):
+        raise ValueError(f"{VARIABLE} must be 1, or 0 for XLA's own choice; got {wanted!r}.")
+    if wanted == "1":
+        use_whole_loops()
