@@ -5,15 +5,27 @@ Each line is a program of its own, run twice with a folder for compiled programs
 imports count as well.
 
     python -m benchmarks.first_contact [PART ...]
+    python -m benchmarks.first_contact --json benchmarks/first_contact.json
+    python -m benchmarks.first_contact --markdown benchmarks/first_contact.json
+    python -m benchmarks.first_contact --seeds 10
+
+The last prints what the README's example prints, for several seeds of its data and its net.
 """
 
+import argparse
 import json
 import os
 import pathlib
+import shutil
 import subprocess
 import sys
 import tempfile
 from typing import Any
+
+import jax
+import numpy as np
+
+import shootax as sx
 
 README = """
 x = np.random.default_rng(0).uniform(-1.5, 1.5, (500, 1))
@@ -57,18 +69,44 @@ waves = np.sin(t + np.random.default_rng(0).uniform(0, 6, (20, 1)))[:, :, None]
 ShootingForecaster(history=3, horizon=5).fit(waves, times=t)
 """
 
-COMMAND = """
+PENALTY = """
+import jax.numpy as jnp
+
+class Quartic(sx.AbstractPenalty):
+    def __call__(self, theta):
+        return sum(jnp.sum(w**2) / 2 + jnp.sum(w**4) / 4 for w in jax.tree.leaves(theta))
+
+x = np.random.default_rng(0).uniform(-1.5, 1.5, (500, 1))
+field = sx.UpDown(dim=1, inflation=4)
+control = sx.Particles.draw(field, 5, penalty=Quartic(), key=jax.random.key(0))
+net = sx.Net(field, control, key=jax.random.key(1))
+net = sx.fit(net, x, x**2, epochs=2).net
+print(net(np.array([[0.0], [1.0]])))
+"""
+
+DATA = """
 import numpy as np
-import pandas as pd
 rng = np.random.default_rng(0)
-table = pd.DataFrame(rng.normal(size=(1000, 8)), columns=list("abcdefgh"))
-table["y"] = table.a * table.b + rng.normal(size=1000)
-table.to_csv("table.csv", index=False)
+x = rng.normal(size=(1000, 8))
+y = x[:, 0] * x[:, 1] + rng.normal(size=1000)
+table = np.column_stack([x, y])
+np.savetxt("table.csv", table, delimiter=",", header="a,b,c,d,e,f,g,h,y", comments="")
+import jax
+import shootax as sx
+sx.save("net.safetensors", sx.Net(sx.UpDown(1, 16), particles=15, key=jax.random.key(0)))
+"""
+
+COMMAND = """
 import sys
 from shootax.cli import main
-sys.argv = ["shootax", "fit", "table.csv", "--target", "y"]
+sys.argv = {arguments}
 main()
 """
+
+
+def _command(*arguments: str) -> str:
+    return COMMAND.format(arguments=["shootax", *arguments])
+
 
 IMPORTS = "import jax\nimport numpy as np\nimport shootax as sx\n"
 PROGRAMS = {
@@ -90,7 +128,9 @@ PROGRAMS = {
     "predict": IMPORTS + SMALL + "sx.predict(net, np.zeros((1000, 1)))",
     "estimator, 1,000 rows": TABLE,
     "forecaster": FORECAST,
-    "shootax fit, 1,000 rows": COMMAND,
+    "own penalty, 2 epochs": IMPORTS + PENALTY,
+    "shootax fit, 1,000 rows": _command("fit", "table.csv", "--target", "y"),
+    "shootax info": _command("info", "net.safetensors"),
 }
 
 MEASURED = """
@@ -121,21 +161,73 @@ def seconds(program: str, folder: pathlib.Path) -> tuple[float, float]:
     return wall, processor
 
 
-def main(parts: list[str]) -> None:
-    print(
-        "| | cold, processor | cold, wall | warm, processor | warm, wall |\n|---|---|---|---|---|"
-    )
-    for name, program in PROGRAMS.items():
-        if parts and not any(part in name for part in parts):
+def measure(name: str) -> dict[str, Any]:
+    """Seconds of a program with an empty folder of compiled programs, and the least of two later runs."""
+    with tempfile.TemporaryDirectory() as place:
+        folder = pathlib.Path(place)
+        if name.startswith("shootax"):
+            seconds(DATA, folder)
+            shutil.rmtree(folder / "programs", ignore_errors=True)
+        cold, *warm = (seconds(PROGRAMS[name], folder) for _ in range(3))
+    wall, processor = (min(column) for column in zip(*warm, strict=True))
+    return {
+        "program": name,
+        "cold_processor": cold[1],
+        "cold_wall": cold[0],
+        "warm_processor": processor,
+        "warm_wall": wall,
+        "version": sx.__version__,
+    }
+
+
+HEADER = "| | cold, processor | cold, wall | warm, processor | warm, wall |\n|---|---|---|---|---|"
+
+
+def line(row: dict[str, Any]) -> str:
+    """A row of the table in Markdown."""
+    times = ("cold_processor", "cold_wall", "warm_processor", "warm_wall")
+    return f"| {row['program']} | " + " | ".join(f"{row[time]:.1f} s" for time in times) + " |"
+
+
+def promised(seeds: int) -> bool:
+    """Whether the README's example prints what it says for several seeds, each of data and net."""
+    good = True
+    for seed in range(seeds):
+        x = np.random.default_rng(seed).uniform(-1.5, 1.5, (500, 1))
+        net = sx.Net(sx.UpDown(dim=1, inflation=16), particles=15, key=jax.random.key(seed))
+        net = sx.fit(net, x, x**2 + 3 / (1 + x**2), epochs=100).net
+        found = np.asarray(net(np.array([[0.0], [1.0]])))[:, 0]
+        near = bool(np.abs(found - [3.0, 2.5]).max() < 0.05)
+        good &= near
+        print(f"seed {seed}: {found[0]:.3f} and {found[1]:.3f}, {'near' if near else 'NOT near'}")
+    return good
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])  # pyright: ignore
+    parser.add_argument("parts", nargs="*", help="only programs whose names contain one of these")
+    parser.add_argument("--json", type=pathlib.Path, help="add the results to this file")
+    parser.add_argument("--markdown", type=pathlib.Path, help="print the table of a results file")
+    parser.add_argument("--seeds", type=int, help="run the README's example for so many seeds")
+    given = parser.parse_args()
+    if given.seeds:
+        sys.exit(0 if promised(given.seeds) else 1)
+    print(HEADER)
+    if given.markdown:
+        print("\n".join(map(line, json.loads(given.markdown.read_text("utf-8")))))
+        return
+    found = {}
+    if given.json and given.json.exists():
+        found = {row["program"]: row for row in json.loads(given.json.read_text("utf-8"))}
+    for name in PROGRAMS:
+        if given.parts and not any(part in name for part in given.parts):
             continue
-        with tempfile.TemporaryDirectory() as folder:
-            cold, *warm = (seconds(program, pathlib.Path(folder)) for _ in range(3))
-        best: list[Any] = [min(column) for column in zip(*warm, strict=True)]
-        print(
-            f"| {name} | {cold[1]:.1f} s | {cold[0]:.1f} s | {best[1]:.1f} s | {best[0]:.1f} s |",
-            flush=True,
-        )
+        found[name] = measure(name)
+        print(line(found[name]), flush=True)
+        if given.json:
+            rows = [json.dumps(found[key], ensure_ascii=False) for key in PROGRAMS if key in found]
+            given.json.write_text("[\n" + ",\n".join(rows) + "\n]\n", "utf-8")
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    main()

@@ -199,7 +199,7 @@ def measure(name: str, model: str) -> dict[str, Any]:
         "origins": len(by_origin),
         "rmse": mean**0.5,
         "standard_error": error / (2 * mean**0.5),
-        "squares": by_origin.tolist(),
+        "squares": [float(f"{square:.6g}") for square in by_origin],
         "coverage": float(np.concatenate(inside).mean()) if inside else None,
         "parameters": parameters,
         "seconds_median": float(np.median(seconds)),
@@ -260,6 +260,13 @@ def markdown(results: list[dict[str, Any]]) -> str:
     return "\n".join(lines)
 
 
+def _as_text(results: list[dict[str, Any]]) -> str:
+    """A line of JSON for each result, in the order of series and models."""
+    order = [(name, model) for name in SERIES for model in MODELS]
+    rows = sorted(results, key=lambda row: order.index((row["series"], row["model"])))
+    return "[\n" + ",\n".join(json.dumps(row, ensure_ascii=False) for row in rows) + "\n]\n"
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])  # pyright: ignore
     parser.add_argument("--json", type=pathlib.Path, default=pathlib.Path("series.json"))
@@ -278,8 +285,7 @@ def main() -> None:
             row = measure(name, model)
             results = [r for r in results if (r["series"], r["model"]) != (name, model)]
             results.append(row)
-            text = json.dumps(results, indent=1, ensure_ascii=False) + "\n"
-            options.json.write_text(text, "utf-8")
+            options.json.write_text(_as_text(results), "utf-8")
             print(
                 f"{name}, {model}: {row['rmse']:.4g} ± {row['standard_error']:.2g}, coverage "
                 f"{row['coverage']}, {row['parameters']} parameters, {row['seconds_median']:.2f} s",
