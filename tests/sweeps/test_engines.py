@@ -6,12 +6,14 @@ import contextlib
 import json
 import os
 import pathlib
+import subprocess
 import sys
 import time
 
 import pytest
 
-from shootax.sweeps import LocalEngine, RayEngine, Store, grid_sweep, run_sweep
+import shootax as sx
+from shootax.sweeps import LocalEngine, RayEngine, Real, Store, grid_sweep, run_sweep, search
 from shootax.sweeps._parcel import pack, signature, unpack
 from shootax.sweeps._ray_worker import Board, _here, _other_versions
 from shootax.sweeps._store import package_versions
@@ -322,3 +324,52 @@ def test_an_experiment_is_reproduced_on_a_cluster(cluster, tmp_path):
     assert there
     assert all(run["status"] == "ok" for run in there), there
     assert [run["test_mse"] for run in there] == [run["test_mse"] for run in here]
+
+
+@pytest.mark.slow
+def test_the_command_reproduces_on_the_cluster_at_an_address(cluster, tmp_path):
+    """In a process of its own, which knows the cluster by its address alone."""
+    cluster.new_node()
+
+    def command(out, *options):
+        given = ["reproduce", "cubic", "--preset", "smoke", "--seeds", "1"]
+        given += ["--models", "static-direct", "--out", str(tmp_path / out), *options]
+        program = [sys.executable, "-c", "from shootax.cli import main; main()", *given]
+        source = str(pathlib.Path(sx.__file__).parents[1])
+        done = subprocess.run(
+            program,
+            capture_output=True,
+            text=True,
+            env={**os.environ, "PYTHONPATH": source},
+            cwd=tmp_path,
+            timeout=500,
+        )
+        assert done.returncode == 0, done.stdout[-1500:] + done.stderr[-1500:]
+        return json.loads((tmp_path / out / "results.json").read_text())
+
+    there = command("there", "--engine", "ray", "--address", cluster.address)
+    here = command("here", "--jobs", "1")
+    assert len(there) == len(here) > 0
+    assert results(there) == results(here)
+
+
+@pytest.mark.slow
+def test_search_tries_on_a_cluster_what_it_tries_here(cluster, tmp_path, monkeypatch):
+    pytest.importorskip("optuna")
+    (tmp_path / "valley.py").write_text(
+        "def train(config, seed, ctx):\n    return {'error': (config['x'] - 0.3) ** 2 + seed}\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    cluster.new_node()
+    options = {"metric": "error", "trials": 8, "at_once": 4, "seed": 1}
+    there, here = (
+        search("valley:train", {"x": Real(0.0, 1.0)}, tmp_path / name, engine=engine, **options)
+        for name, engine in (("there", RayEngine(cluster.address)), ("here", LocalEngine(1)))
+    )
+    assert len(there.trials) == 8
+    assert there.trials == here.trials
+    assert there.best == min(there.trials, key=lambda trial: trial["value"])
+    names = [
+        (tmp_path / name / "trials.json").read_text(encoding="utf-8") for name in ("there", "here")
+    ]
+    assert names[0] == names[1]
