@@ -266,6 +266,8 @@ FIELDS = [
     case("barron", lambda: sx.Barron("a"), V, "must be a positive number", "'a'"),
     case("transport", lambda: sx.Transport(ridge=-1), V, "ridge must be", "got -1"),
     case("kernel-zero", lambda: kernels.GaussianKernel(0), V, "scale must be", "got 0"),
+    case("laplace-zero", lambda: kernels.LaplaceKernel(0), V, "scale must be", "got 0"),
+    case("multiquadric-zero", lambda: kernels.InverseMultiquadric(0), V, "scale must be", "got 0"),
     case("kernel-text", lambda: kernels.LaplaceKernel("a"), V, "scale must be", "'a'"),
     case("kernel-none", lambda: kernels.InverseMultiquadric(None), V, "scale must be", "None"),
     case("sum-empty", lambda: kernels.SumKernel(), V, "at least one kernel", "got 0"),

@@ -64,6 +64,7 @@ def modules():
     integrators = (sx.Euler, sx.Heun, sx.RK4, sx.ImplicitMidpoint, sx.SymplecticEuler)
     yield from (kind() for kind in (*integrators, sx.Dopri5, sx.Tsit5))
     yield from (sx.Direct(), sx.Checkpointed(), sx.Reversed())
+    yield sx.extend.StagewiseParticles(None, None, sx.Quadratic(), (0.0,), (1.0,), 1.0)
     solvers = (sx.maximisers, sx.kernels)
     parts = [thing for room in solvers for name, thing in vars(room).items() if name[0].isupper()]
     ready = [thing for thing in parts if isinstance(thing, type) and not inspect.isabstract(thing)]
