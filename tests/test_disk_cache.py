@@ -2,6 +2,7 @@
 
 import os
 import pathlib
+import stat
 import subprocess
 import sys
 
@@ -67,6 +68,12 @@ def test_a_setting_that_comes_later_is_used(no_setting, tmp_path):
     assert len(list((tmp_path / "own").glob("*-cache"))) == 1
     assert len(kept(no_setting)) == 1
     assert sx.use_compilation_cache() == tmp_path / "own"
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no such modes")
+def test_others_may_not_write_into_a_folder_of_programs(no_setting, tmp_path):
+    folder = sx.use_compilation_cache(tmp_path)
+    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
 
 
 def test_a_setting_made_inside_stays(no_setting, tmp_path):

@@ -117,3 +117,10 @@ def test_theta_star_of_updown_is_the_paper_s():
         "theta3": r.T @ np.tanh(u) / 10,
     }
     assert_close(got, expected, rtol=1e-12)
+
+
+def test_the_norm_of_a_function_is_half_of_gram_times_momenta():
+    penalty = sx.RKHSNorm(sx.kernels.GaussianKernel(1.0))
+    q, p = np.array([[0.0], [1.0]]), np.array([[2.0], [3.0]])
+    gram = np.asarray([[penalty.kernel(a, b) for b in q] for a in q])
+    np.testing.assert_allclose(penalty({"q": q, "p": p}), 0.5 * (p.T @ gram @ p).item(), rtol=1e-12)

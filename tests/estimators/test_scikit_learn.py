@@ -103,6 +103,8 @@ def test_what_is_known_after_fitting():
     model = ShootingRegressor(**SMALL, max_iter=15, penalty_weight=0.5, early_stopping=False)
     with pytest.raises(NotFittedError):
         model.energy_  # noqa: B018
+    with pytest.raises(NotFittedError):
+        model.complexity_  # noqa: B018
     model.fit(X, Y)
     assert model.n_iter_ == len(model.loss_curve_) == 15
     assert model.loss_curve_[-1] < model.loss_curve_[0]

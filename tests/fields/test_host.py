@@ -9,6 +9,7 @@ from random_fields import FUNCTIONS
 from shootax._fields.host import run
 
 A = np.random.default_rng(0).uniform(0.1, 0.9, (3, 4))
+A3 = np.random.default_rng(1).normal(size=(4, 3, 2))
 PROGRAMS = {
     "elementwise": lambda a: [function(a[0]) for function in FUNCTIONS.values()],
     "erf": lambda a: (jax.nn.gelu(a, approximate=False), jax.scipy.special.erfc(a)),
@@ -20,6 +21,7 @@ PROGRAMS = {
     ),
     "roots": lambda a: (jnp.cbrt(a), jax.lax.rsqrt(a), a**-2, a**0.3, jnp.exp2(a)),
     "batched": lambda a: jnp.einsum("ij,ikj->ik", a, jnp.stack([a, a + 1, a**2], axis=1)),
+    "batched elsewhere": lambda a: jnp.einsum("ijb,bki->bjk", A3, jnp.stack([a[:2], a[1:]])),
     "outer": lambda a: (jnp.outer(a[0], a[:, 0]), jnp.tensordot(a, a, 2), a @ a.T),
     "padded": lambda a: (
         jnp.pad(a, ((1, 2), (0, 1))),

@@ -1,9 +1,10 @@
-"""Interpolation of cubic polynomials, which is exact."""
+"""Interpolation of cubic polynomials, which is exact; and how many steps are taken."""
 
 import jax
 import numpy as np
 import pytest
 
+import shootax as sx
 from shootax._fields.host import run
 from shootax._integrators.interpolation import hermite
 
@@ -33,3 +34,15 @@ def test_cubics_are_exact_to_both_ends(h):
     both = [np.concatenate([value, 2 * value], axis=1) for value in values]
     found, _ = interpolated(np.array([s, s[::-1]]), h, *both)
     np.testing.assert_allclose(found, [CUBIC(h * s), 2 * CUBIC(h * s[::-1])], atol=1e-14)
+
+
+def test_checkpoints_leave_no_step_out():
+    """The seventh step fills no segment of two."""
+    field = sx.Affine(1)
+    control = sx.formulation("static-direct", field, key=jax.random.key(0))
+    ends = [
+        sx.flow(field, control, np.ones((2, 1)), integrator=sx.Euler(7, gradient=gradient))
+        for gradient in (sx.Direct(), sx.Checkpointed())
+    ]
+    np.testing.assert_allclose(*ends, atol=1e-15)
+    assert not np.allclose(ends[0], 1.0)

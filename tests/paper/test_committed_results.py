@@ -8,6 +8,7 @@ import shutil
 import pytest
 
 from shootax.paper import EXPERIMENTS, Results, compact, draw_figures, planned
+from shootax.paper._spiral_figures import _formulations
 from shootax.sweeps import Store
 
 RESULTS = pathlib.Path(__file__).parents[2] / "docs" / "results"
@@ -73,3 +74,8 @@ def test_results_name_no_file_outside_their_folder(tmp_path):
         compact(source, tmp_path / "a" / "b" / "copy")
     assert victim.read_text() == "private"
     assert sorted(tmp_path.rglob("victim*")) == [victim]
+
+
+def test_trajectories_are_drawn_for_every_formulation_that_was_run():
+    results = Results.read(RESULTS / "spiral-paper")
+    assert set(_formulations(results)) == {run["formulation"] for run in results.runs}

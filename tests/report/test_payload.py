@@ -13,7 +13,7 @@ from shootax.report._encode import decoded
 from shootax.report._paths import depths, particles_at, theta_at
 from shootax.report._points import _kept
 from shootax.report._reading import _kind
-from shootax.report._results import NUMBERS, _confusion, _sequences
+from shootax.report._results import NUMBERS, _confusion, _numbers, _sequences
 from shootax.report._weights import _matrix
 from shootax.report._write import build
 
@@ -336,3 +336,11 @@ def test_depths_are_grid_points():
 def test_data_that_do_not_fit(arguments, message):
     with pytest.raises(ValueError, match=message):
         build(regression()[0], *arguments)
+
+
+def test_the_share_that_is_explained_is_one_minus_error_over_variance():
+    y = np.array([[1.0], [3.0], [3.0]])
+    subject = types.SimpleNamespace(unscale=lambda values: 2 * values, y=y, target="y")
+    made = _numbers(np.array([[1.0], [2.0], [4.0]]), subject)
+    np.testing.assert_allclose(made["error"], [4 * 2 / 3])
+    np.testing.assert_allclose(made["explained"], [1 - (2 / 3) / (8 / 9)])

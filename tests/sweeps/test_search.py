@@ -8,7 +8,7 @@ import pytest
 
 from shootax import FileFormatError
 from shootax.sweeps import Integer, Real, search, to_pandas
-from shootax.sweeps._suggest import suggest
+from shootax.sweeps._suggest import _distribution, suggest
 
 optuna = pytest.importorskip("optuna")
 
@@ -198,3 +198,9 @@ def test_search_stops_when_everything_fails_and_says_what_is_missing(function, t
         found(function, tmp_path, "other", metric="loss", trials=1)
     with pytest.raises(ValueError, match="'text' must be a number, got 'a'"):
         found(function, tmp_path, "text", metric="text", trials=1)
+
+
+def test_logarithmic_ranges_stay_so():
+    for log in (False, True):
+        assert _distribution(optuna, Real(0.1, 10.0, log=log)).log is log
+        assert _distribution(optuna, Integer(1, 10, log=log)).log is log

@@ -3,6 +3,7 @@
 import json
 
 import jax
+import jax.numpy as jnp
 import pytest
 
 import shootax as sx
@@ -11,10 +12,12 @@ from shootax._compile import default_platform
 from shootax._systems import (
     DenseSystem,
     KernelSystem,
+    carried,
     cheaper,
     form_costs,
     operations,
 )
+from shootax._systems.sharded import _apart
 
 
 @pytest.mark.parametrize(
@@ -124,3 +127,21 @@ def test_fit_finds_numbers_that_choose_as_the_times_do(tmp_path, monkeypatch):
     assert wrong <= 2
     with pytest.raises(ValueError, match="Add --parts forms"):
         write_costs([{"part": "race"}], path)
+
+
+def test_columns_are_taken_apart_as_wide_as_they_were():
+    parts = [jnp.ones((2, 3)), jnp.zeros((2, 1)), 2 * jnp.ones((2, 2))]
+    apart = _apart(jnp.concatenate(parts, axis=1), parts)
+    assert all(bool(jnp.array_equal(a, b)) for a, b in zip(apart, parts, strict=True))
+    assert [part.shape for part in apart] == [part.shape for part in parts]
+
+
+def test_dear_gram_matrices_speak_against_carried_particles(monkeypatch):
+    field = sx.UpDown(2, 8)
+    costs = form_costs()
+    answers = []
+    for factor in (1e-9, 1e9):
+        dear = costs._replace(gram_element=factor)
+        monkeypatch.setattr(carried, "form_costs", lambda dear=dear: dear)
+        answers.append(carried.carried_pays(field, 1))
+    assert answers == [True, False]
