@@ -54,11 +54,13 @@ def error(run, model):
 )
 def test_published_models(file):
     run, model = published(file), sx.load(file)
-    if run["experiment"] in ("bouncing-balls", "rotating-mnist"):
-        frames, size = model.encoder.layers[0].weight.shape[2], 28
+    if run["experiment"] in ("bouncing-balls", "rotating-mnist", "mnist"):
+        first = model.stem if run["experiment"] == "mnist" else model.encoder
+        counted = model if run["experiment"] == "mnist" else model.net
+        frames, size = first.layers[0].weight.shape[2], 28
         y = eqx.filter_jit(model)(jnp.full((1, frames, size, size), 0.5, jnp.float32))
         assert bool(jnp.all(jnp.isfinite(y)))
-        assert sx.count(model.net) == run["parameters"]
+        assert sx.count(counted) == run["parameters"]
         assert math.isclose(eqx.filter_jit(sx.penalty)(model), run["penalty"], rel_tol=1e-3)
     else:
         assert sx.count(model) == run["parameters"]
