@@ -63,3 +63,12 @@ def test_trainings_are_the_same_to_rounding():
 def test_it_is_refused_once_jax_has_started():
     done = in_a_process("import jax; jax.devices(); sx.extend.use_whole_loops()")
     assert "JAX has started, and reads this option only then" in done.stderr
+
+
+@pytest.mark.slow
+def test_other_options_of_the_backend_stay():
+    plain, extra = "--xla_cpu_enable_fast_math=false", "--xla_backend_extra_options=one=1"
+    variables = {"SHOOTAX_WHOLE_LOOPS": "1", "XLA_FLAGS": f"{extra} {plain}"}
+    done = in_a_process("import os; print(os.environ['XLA_FLAGS'])", **variables)
+    ours = "xla_cpu_small_while_loop_byte_threshold=10000000"
+    assert done.stdout.split() == [plain, f"{extra},{ours}"]

@@ -7,6 +7,7 @@ import jax
 VARIABLE = "SHOOTAX_WHOLE_LOOPS"
 """The environment variable: `1`, or nothing."""
 
+_EXTRA = "--xla_backend_extra_options="
 _OPTION = "xla_cpu_small_while_loop_byte_threshold"
 
 LARGEST = 10_000_000
@@ -48,7 +49,9 @@ def use_whole_loops() -> None:
             "JAX has started, and reads this option only then. Call sx.extend.use_whole_loops() right "
             f"after the imports, before anything is computed, or set {VARIABLE}=1 in the environment."
         ) from error
-    os.environ["XLA_FLAGS"] = f"{flags} --xla_backend_extra_options={_OPTION}={LARGEST}".strip()
+    words = [word for word in flags.split() if not word.startswith(_EXTRA)]
+    own = [word.removeprefix(_EXTRA) for word in flags.split() if word.startswith(_EXTRA)]
+    os.environ["XLA_FLAGS"] = " ".join([*words, _EXTRA + ",".join([*own, f"{_OPTION}={LARGEST}"])])
 
 
 def use_them_if_the_environment_says_so() -> None:

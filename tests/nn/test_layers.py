@@ -43,6 +43,13 @@ def test_halving_by_the_largest_of_four_pixels(size):
         sx.nn.Downsample(3, 4, pool="mean", key=KEY)
 
 
+def test_no_images_make_no_images():
+    for pool in ("none", "max"):
+        layer = sx.nn.Downsample(3, 4, pool=pool, key=KEY)
+        assert layer(jnp.zeros((0, 5, 5, 3))).shape == (0, 3, 3, 4)
+    assert sx.nn.Upsample(3, 4, key=KEY)(jnp.zeros((0, 5, 5, 3))).shape == (0, 10, 10, 4)
+
+
 @pytest.mark.parametrize("size", [7])
 def test_doubling_is_a_transposed_convolution(size):
     """The input with zeros in between, under a kernel of width 6."""

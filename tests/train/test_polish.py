@@ -215,18 +215,21 @@ class Fresh(sx.AbstractSampler):
 @pytest.mark.parametrize(
     ("x", "polish", "message"),
     [
-        (
-            X,
-            20,
-            r"polish must be a sx\.LBFGS, as in polish=sx\.LBFGS\(epochs=100\), or None; got 20",
-        ),
         (Fresh(), sx.LBFGS(2), "a sampler draws new ones"),
         (iter([(X, X)]), sx.LBFGS(2), "a stream has them one batch after the other"),
     ],
 )
 def test_what_cannot_be_polished_is_said(x, polish, message):
     with pytest.raises(ValueError, match=message):
-        sx.fit(make(), x, X if x is X else None, polish=polish)
+        sx.fit(make(), x, polish=polish)
+
+
+@pytest.mark.parametrize(("polish", "advice"), [(20, r"polish=LBFGS\("), (sx.LBFGS, r"LBFGS\(\.")])
+def test_what_is_no_polish_is_said(polish, advice):
+    with pytest.raises(
+        TypeError, match=f"polish must be an instance of LBFGS, got .* Write {advice}"
+    ):
+        sx.fit(make(), X, X, polish=polish)
 
 
 @pytest.mark.parametrize("options", [{"epochs": 0}, {"memory": 0}, {"batch_size": 2.5}])

@@ -53,7 +53,7 @@ def convolve(
         _placed(images, after + 1, corner, window[after:])
         for corner in itertools.product(*map(range, window[after:]))
     ]
-    shifted = jnp.concatenate(beside, axis=-1).reshape(batch * math.prod(space), -1)
+    shifted = jnp.concatenate(beside, axis=-1).reshape(batch * math.prod(space), len(matrix))
     y = (shifted @ matrix).reshape(batch, *space, *window[:after], number)
     total = None
     for corner in itertools.product(*map(range, window[:after])):

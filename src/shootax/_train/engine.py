@@ -67,7 +67,7 @@ def train(
             state = found[0]
     there = problem.placed()
     sharing = there.recipe.sharing
-    everywhere = jax.device_put if sharing is None else sharing.replicated
+    everywhere = _everywhere(there)
     if sharing is not None:
         state = everywhere(state)
     given = frame if sharing is None else everywhere(frame)
@@ -108,8 +108,7 @@ def _usual(
     """The epochs of batches, of which so many are done. `there` is the problem on its devices."""
     orders, alone = problem.orders(seeds), len(seeds) == 1
     orders.skip(done)
-    sharing = there.recipe.sharing
-    everywhere = jax.device_put if sharing is None else sharing.replicated
+    sharing, everywhere = there.recipe.sharing, _everywhere(there)
     steps = problem.steps * len(seeds)
     run = program(not alone, compiler_options(_parameters(state), steps, state), sharing)
     inputs = (frame, there.data, there.validation, there.settings, there.recipe)
@@ -130,8 +129,7 @@ def _finishing(
     """The epochs that polish, after so many others."""
     assert problem.polish is not None
     assert isinstance(problem.data, Data)
-    sharing, polish = there.recipe.sharing, problem.polish
-    everywhere = jax.device_put if sharing is None else sharing.replicated
+    sharing, polish, everywhere = there.recipe.sharing, problem.polish, _everywhere(there)
     wanted = polish.batch_size or max(AT_ONCE, problem.recipe.batch_size)
     data, block = whole_data(problem.data, len(problem.weight), wanted, sharing)
     recipe = dataclasses.replace(there.recipe, batch_size=block)
@@ -155,6 +153,12 @@ def _polishing(state: Progress, problem: Problem) -> Progress:
         return begin_polish(state, problem.settings, problem.recipe, memory)
 
     return one_off(begin if np.ndim(state.status) == 0 else jax.vmap(begin))(state)
+
+
+def _everywhere(there: Problem) -> Callable[[Any], Any]:
+    """Puts arrays onto every device of a problem that is placed."""
+    sharing = there.recipe.sharing
+    return jax.device_put if sharing is None else sharing.replicated
 
 
 def _parameters(state: Progress) -> int:

@@ -77,10 +77,11 @@ LBFGS.__init__.__doc__ = """**Arguments:**
 
 def as_polish(value: Any) -> LBFGS | None:
     """The option `polish` of `fit`, or an error that says how to give it."""
-    if value is None or isinstance(value, LBFGS):
-        return value
-    advice = "polish must be a sx.LBFGS, as in polish=sx.LBFGS(epochs=100)"
-    raise ValueError(f"{advice}, or None; got {value!r}.")
+    return (
+        None
+        if value is None
+        else checks.instance(value, LBFGS, "polish", "polish=LBFGS(epochs=100)")
+    )
 
 
 class Polishing(NamedTuple):

@@ -86,7 +86,7 @@ class ImageEncoder(eqx.Module):
         for layer, norm in zip(self.layers, self.norms, strict=True):
             x = layer(x)
             x = jax.nn.relu(x if norm is None else norm(x))
-        return x.reshape(x.shape[0], -1) @ self.weight + self.bias.reshape(1, -1)
+        return x.reshape(x.shape[0], len(self.weight)) @ self.weight + self.bias.reshape(1, -1)
 
 
 class ImageStem(eqx.Module):

@@ -82,7 +82,7 @@ class Downsample(eqx.Module):
         padded = jnp.pad(x, ((0, 0), (width // 2, max(below, 0)), (0, 0), (0, 0)))
         padded = padded.reshape(samples, padded.shape[1], across * inputs)
         lines = [padded[:, i : i + 2 * down - 1 : 2] for i in range(width)]
-        y = jnp.concatenate(lines, axis=-1).reshape(samples * down, -1) @ matrix
+        y = jnp.concatenate(lines, axis=-1).reshape(samples * down, len(matrix)) @ matrix
         return plus(y.reshape(samples, down, out, outputs), self.bias)
 
 
@@ -130,7 +130,7 @@ class Upsample(eqx.Module):
         padded = jnp.pad(x, ((0, 0), (1, 1), (0, 0), (0, 0)))
         padded = padded.reshape(samples, height + 2, width * inputs)
         lines = jnp.concatenate([padded[:, i : i + height] for i in range(3)], axis=-1)
-        y = lines.reshape(samples * height, -1) @ matrix
+        y = lines.reshape(samples * height, len(matrix)) @ matrix
         return plus(y.reshape(samples, 2 * height, 2 * width, outputs), self.bias)
 
 
