@@ -1,5 +1,7 @@
 """The folder of a sweep, at its very beginning."""
 
+import shutil
+
 import pytest
 
 from shootax.sweeps import Group, Store
@@ -41,3 +43,32 @@ def test_what_a_killed_writer_left_of_a_checkpoint_goes_with_it(tmp_path):
         path.write_text("half")
     store.write_group(group, [{"seed": 0, "status": "ok"}])
     assert list(store.checkpoints.iterdir()) == [other]
+
+
+def test_a_folder_published_without_its_runs_goes_on_where_it_was(tmp_path):
+    """Only what `results.json` lacks is left, and nothing that it has is lost."""
+    groups = [Group(f"x-{x}-s{s}", f"x = {x}", {"x": x}, (s,)) for x in (1, 2) for s in (0, 1)]
+    store = Store(tmp_path)
+    store.open({"a": 1})
+    for number, group in enumerate(groups[:3]):
+        run = {**group.config, "seed": group.seeds[0], "status": "ok", "value": number}
+        store.write_group(group, [run])
+    known = store.collect(groups)
+    shutil.rmtree(store.runs)
+    again = Store(tmp_path)
+    again.open({"a": 1})
+    assert list(again.finished(groups)) == [group.name for group in groups[:3]]
+    assert again.collect(groups) == known
+
+
+def test_a_run_whose_file_was_removed_is_run_again(tmp_path):
+    groups = [Group(f"x-1-s{s}", "x = 1", {"x": 1}, (s,)) for s in (0, 1)]
+    store = Store(tmp_path)
+    store.open({})
+    for group in groups:
+        store.write_group(group, [{"x": 1, "seed": group.seeds[0], "status": "ok"}])
+    store.collect(groups)
+    (store.runs / "x-1-s0.json").unlink()
+    again = Store(tmp_path)
+    again.open({})
+    assert list(again.finished(groups)) == ["x-1-s1"]

@@ -34,6 +34,7 @@ class Store:
         self.runs = self.folder / "runs"
         self.models = self.folder / "models"
         self.checkpoints = self.folder / "checkpoints"
+        self._published: list[Run] = []
 
     def open(self, settings: dict[str, Any]) -> None:
         """Makes the folder, or finds the same sweep in it."""
@@ -63,6 +64,9 @@ class Store:
                 f"{self.folder} cannot be written to ({error.strerror}). Choose another folder with "
                 "--out."
             ) from error
+        if not any(self.runs.iterdir()):
+            with contextlib.suppress(FileFormatError):  # as if nothing had run
+                self._published = read_results(self.folder)
 
     def _left_by_a_start(self, path: pathlib.Path) -> bool:
         """Whether a sweep that was killed before it wrote `sweep.json` leaves this behind."""
@@ -102,7 +106,12 @@ class Store:
 
     def finished(self, groups: Sequence[Group]) -> dict[str, list[Run]]:
         """The runs of all groups that ended, well or by divergence. Those that failed for another
-        reason, such as lack of memory, are run again."""
+        reason, such as lack of memory, are run again. In a folder without `runs/`, as results are
+        published, they are taken from `results.json`."""
+        for group in groups:
+            runs = _of_group(group, self._published)
+            if runs is not None and not (self.runs / f"{group.name}.json").exists():
+                self.write_group(group, runs)
         read = {group.name: self.read_group(group) for group in groups}
         return {
             name: runs
@@ -158,6 +167,14 @@ def failed(group: Group, reason: str) -> list[Run]:
     """The runs of a group that came to nothing."""
     end = {"seconds": None, "status": "failed", "reason": reason}
     return [{**group.config, "seed": seed, **end} for seed in group.seeds]
+
+
+def _of_group(group: Group, runs: Sequence[Run]) -> list[Run] | None:
+    """The runs of a group among others, if they are all there."""
+    columns = group.config.items()
+    mine = [run for run in runs if all(run.get(name) == value for name, value in columns)]
+    by_seed = {run["seed"]: run for run in mine}
+    return [by_seed[seed] for seed in group.seeds] if set(group.seeds) <= set(by_seed) else None
 
 
 def read_results(folder: str | os.PathLike) -> list[Run]:
