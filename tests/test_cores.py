@@ -5,9 +5,11 @@ import pathlib
 import subprocess
 import sys
 
+import jax
 import pytest
 
 import shootax as sx
+from shootax._train.problem import pays_shared
 
 TRAINING = """
 import jax, numpy as np
@@ -66,3 +68,18 @@ def test_a_wrong_number_in_the_environment_is_refused(wanted, monkeypatch):
 def test_a_wrong_number_is_refused():
     with pytest.raises(ValueError, match="number"):
         sx.use_cores(0)
+
+
+@pytest.mark.parametrize(
+    ("particles", "batch", "shared"),
+    [
+        (100, 25, False),  # particles take most of a step, and threads share their products
+        (100, 10_000, True),
+        (5, 1_000, True),
+        (5, 1, False),  # too short to be shared
+    ],
+)
+def test_cores_share_the_batch_unless_particles_take_most_of_a_step(particles, batch, shared):
+    field = sx.UpDown(dim=50, inflation=20)
+    net = sx.Net(field, particles=particles, key=jax.random.key(0))
+    assert pays_shared(net, batch) == shared

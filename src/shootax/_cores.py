@@ -17,11 +17,10 @@ _chosen = [False]
 def use_cores(number: int | None = None) -> int:
     """Lets trainings use several cores of the CPU. Call it first, before JAX computes anything.
 
-    JAX sees each core as a device of its own. From then on [`shootax.fit`][] shares every step that is
-    long enough between them, as with `mesh="auto"`: the batch, and where there are many the particles.
-    Results are those of one core to rounding. Everything else runs on one core, and no threads share
-    its operations, which for steps of this size takes longer than it saves. The environment variable
-    `SHOOTAX_CORES=2` (or `all`) does the same when `shootax` is imported.
+    JAX sees each core as a device of its own. From then on [`shootax.fit`][] shares every batch that is
+    large enough between them, as with `mesh="auto"`. Where particles take most of a step, their products
+    are shared out among threads instead. Results are those of one core to rounding. The environment
+    variable `SHOOTAX_CORES=2` (or `all`) does the same when `shootax` is imported.
 
     **Arguments:**
 

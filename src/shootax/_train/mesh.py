@@ -115,9 +115,9 @@ class Sharing:
         return jax.tree.map(place, tree)
 
 
-def as_sharing(mesh: Any, pays: Callable[[], bool], spread: Callable[[], bool]) -> Sharing | None:
+def as_sharing(mesh: Any, pays: Callable[[], bool]) -> Sharing | None:
     """The option `mesh` of `fit`. For the cores of a CPU, `pays` says whether a batch is worth sharing
-    out, and `spread` whether the particles are as well; that is asked for `"auto"` only."""
+    out; that is asked for `"auto"` only."""
     if mesh is None and shares_steps():
         mesh = "auto"
     if mesh is None:
@@ -127,8 +127,7 @@ def as_sharing(mesh: Any, pays: Callable[[], bool], spread: Callable[[], bool]) 
         cores = devices[0].platform == "cpu" and jax.process_count() == 1
         if len(devices) == 1 or (cores and not pays()):
             return None
-        shape = (1, -1) if cores and spread() else (-1, 1)
-        return Sharing(Mesh(devices.reshape(shape), AXES))
+        return Sharing(Mesh(devices.reshape(-1, 1), AXES))
     expected = (
         'mesh must be "auto" for all devices, or a jax.sharding.Mesh whose axes are called "data" and, '
         'if particles are sharded, "particles"'

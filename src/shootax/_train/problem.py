@@ -111,9 +111,7 @@ def make_problem(
     weight = (
         np.asarray(data.sample_weight) if isinstance(data, Data) else np.ones(sample_count(data))
     )
-    sharing = as_sharing(
-        mesh, lambda: pays_shared(net, batch_size), lambda: pays_spread(net, batch_size)
-    )
+    sharing = as_sharing(mesh, lambda: pays_shared(net, batch_size))
     check_integrators(net, sharing)
     if several() and not (held.data is None or isinstance(held.data, tuple)):
         raise ValueError(
@@ -154,32 +152,31 @@ def make_problem(
 SHARED = 20_000
 """From about so many numbers in the states of one evaluation on, cores that share a batch gain by it."""
 
-SPREAD = 20_000_000
-"""From about so many operations of the particles in one evaluation on, cores gain by sharing them, too,
-although they then exchange positions and momenta."""
+THREADED = 20_000_000
+"""From about so many operations of the particles in one evaluation on, XLA shares out the products among
+threads by itself. That gains more than devices do, which move the particles once on each core."""
 
 
 def pays_shared(model: Any, batch_size: int) -> bool:
-    """Whether a step is long enough for the cores of a CPU to share it."""
+    """Whether the cores of a CPU should share the batch, as devices: the step is long enough for it, and
+    most of it is not the particles'."""
     fixed = not any(isinstance(net.integrator, Dopri5 | Tsit5) for net in nets_in(model))
     work = max((net.work(batch_size) for net in nets_in(model)), default=SHARED)
-    return fixed and work >= SHARED
+    return fixed and work >= SHARED and not _threads_pay(model, batch_size)
 
 
-def pays_spread(model: Any, batch_size: int) -> bool:
-    """Whether there are so many particles that the cores of a CPU should share them, too."""
-    found = 0
+def _threads_pay(model: Any, batch_size: int) -> bool:
+    """Whether most of the work is the particles', in products large enough to be shared by threads."""
     for net in nets_in(model):
         control, blocks = net.control, net.field.as_blocks()
-        if not _steady(net.integrator):
-            return False
         if not isinstance(control, Particles) or blocks is None:
             continue
         number = control.ensemble.particles
         chosen = cheaper(blocks, number, batch_size) if control.form == "auto" else control.form
-        if chosen == "kernel":
-            found = max(found, operations(blocks, number, 0)["kernel"])
-    return found >= SPREAD
+        alone, all_ = (operations(blocks, number, n)["kernel"] for n in (0, batch_size))
+        if chosen == "kernel" and alone >= max(THREADED, all_ / 2):
+            return True
+    return False
 
 
 def _steady(integrator: Any) -> bool:
