@@ -5,7 +5,12 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from shootax._fields.convolve import convolve, filter_product, product_filters
+from shootax._fields.convolve import (
+    convolve,
+    filter_gradient,
+    filter_product,
+    product_filters,
+)
 
 CASES = [
     ((5,), (3,), 2, 3),
@@ -56,3 +61,23 @@ def test_filters_come_back(inputs, outputs):
     _, filters = drawn((4, 4), (3, 5), inputs, outputs)
     back = product_filters(filter_product(filters), inputs, outputs, (3, 5))
     np.testing.assert_array_equal(back, filters)
+
+
+@pytest.mark.parametrize(("space", "window", "inputs", "outputs"), CASES)
+def test_gradient_in_the_filters(space, window, inputs, outputs):
+    images, filters = drawn(space, window, inputs, outputs)
+    weights = jnp.cos(jnp.arange(2 * np.prod(space) * outputs)).reshape(2, *space, outputs)
+
+    def ours(images, weights):
+        return product_filters(filter_gradient(images, weights, window), inputs, outputs, window)
+
+    def theirs(images, weights):
+        return jax.grad(lambda f: jnp.sum(weights * plain(images, f)))(filters)
+
+    np.testing.assert_allclose(ours(images, weights), theirs(images, weights), atol=1e-12)
+    got, want = (
+        jax.grad(lambda i, w, g=g: jnp.sum(g(i, w) ** 2), (0, 1))(images, weights)
+        for g in (ours, theirs)
+    )
+    for one, other in zip(got, want, strict=True):
+        np.testing.assert_allclose(one, other, atol=1e-9)

@@ -166,6 +166,15 @@ class AbstractField(eqx.Module):
         """$f(z_i, θ)$ for a batch of states, with states and θ packed."""
         return jax.vmap(self, in_axes=(0, None))(z, packed)
 
+    def chunk_size(self, z: PyTree[Array]) -> int:
+        """How many of a batch of packed states `batch_velocity` should take at a time: a divisor of
+        their number. By default all of them."""
+        return jax.tree.leaves(z)[0].shape[0]
+
+    def chunked_velocity(self, z: PyTree[Array], packed: PyTree[Array]) -> PyTree[Array]:
+        """`batch_velocity` in chunks of this size, for programs that do not differentiate it."""
+        return self.batch_velocity(z, packed)
+
     def adjoint(self, q: PyTree[Array], p: PyTree[Array]) -> PyTree[Array]:
         """$Σ_j L_{q_j}^⊤ p_j$, the gradient of $Σ_j ⟨p_j, f(q_j, θ)⟩$ in θ at θ = 0.
 

@@ -24,9 +24,16 @@ from jaxtyping import Array
 from shootax import _checks as checks
 from shootax._activations import Activation
 from shootax._activations import activation as named_activation
+from shootax._compile import default_platform
 from shootax._fields.base import AbstractField, Linearity, shape
 from shootax._fields.block import Block, Feature, Layout
-from shootax._fields.convolve import convolve, filter_product, product_filters
+from shootax._fields.chunks import by_chunks, chunk_size, joined
+from shootax._fields.convolve import (
+    convolve,
+    filter_gradient,
+    filter_product,
+    product_filters,
+)
 
 
 class PackedFilters(NamedTuple):
@@ -180,26 +187,45 @@ class AbstractConvField(AbstractImageField):
         return jnp.moveaxis(packed, -1, 1)
 
     def batch_velocity(self, z: Array, packed: PackedFilters) -> Array:
-        places = self.layout.part_slices()
-        varying = [feature for feature in self.layout.features if feature.part is not None]
-        features = [f.function(z[..., places[str(f.part)]]) for f in varying]
-        window = (self.window,) * len(self.size)
-        moved = convolve(jnp.concatenate(features, axis=-1), packed.matrix, window)
+        moved = convolve(self._features(z), packed.matrix, self._windows)
         return moved + packed.bias.reshape(*(1,) * (z.ndim - 1), -1)
 
+    def chunk_size(self, z: Array) -> int:
+        batch = z.shape[0]
+        if default_platform() != "cpu" or not isinstance(batch, int):  # a batch of any size
+            return batch
+        varying = [feature for feature in self.layout.features if feature.part is not None]
+        features = sum(self.layout.feature_size(feature) for feature in varying)
+        floats = self.window * max(features, self.layout.state_size) * math.prod(z.shape[1:-1])
+        return chunk_size(batch, floats, z.dtype.itemsize)
+
+    def chunked_velocity(self, z: Array, packed: PackedFilters) -> Array:
+        chunk = self.chunk_size(z)
+        if chunk == z.shape[0]:
+            return self.batch_velocity(z, packed)
+
+        def one(features: Array) -> Array:
+            moved = convolve(features, packed.matrix, self._windows)
+            return moved + packed.bias.reshape(*(1,) * (z.ndim - 1), -1)
+
+        # Features outside of the loop: inside, XLA evaluates activations once for each copy of them.
+        return joined(by_chunks(one, chunk, self._features(z)))
+
     def adjoint(self, q: Array, p: Array) -> dict[str, Array]:
-        """$Σ_j L_{q_j}^⊤ p_j$: momenta times patches, summed over particles and places."""
-        phi = jax.vmap(self.patches)(q)
-        flat_p, flat_phi = p.reshape(*p.shape[:2], -1), phi.reshape(*phi.shape[:2], -1)
-        sums = jnp.einsum("kcs,kfs->cf", flat_p, flat_phi)
-        places, shapes, widths = self.layout.part_slices(), self.theta, self._widths()
-        starts = dict(zip(widths, itertools.accumulate(widths.values(), initial=0), strict=False))
-        theta = {}
-        for block in self.layout.blocks:
-            start = starts[block.feature]
-            entry = sums[places[block.target], start : start + widths[block.feature]]
-            theta[block.name] = entry.reshape(shapes[block.name].shape)
-        return theta
+        """$Σ_j L_{q_j}^⊤ p_j$: momenta times shifted features, summed over particles and places."""
+        q, p = (self.pack_states(states) for states in (q, p))
+        matrix = filter_gradient(self._features(q), p, self._windows)
+        return self.unpack(PackedFilters(matrix, jnp.sum(p, axis=tuple(range(p.ndim - 1)))))
+
+    def _features(self, z: Array) -> Array:
+        """All features but the constant one, for a batch with its channels last."""
+        places = self.layout.part_slices()
+        varying = [feature for feature in self.layout.features if feature.part is not None]
+        return jnp.concatenate([f.function(z[..., places[str(f.part)]]) for f in varying], axis=-1)
+
+    @property
+    def _windows(self) -> tuple[int, ...]:
+        return (self.window,) * len(self.size)
 
     def _widths(self) -> dict[str, int]:
         places = self.window ** len(self.size)

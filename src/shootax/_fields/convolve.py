@@ -49,19 +49,46 @@ def convolve(
     batch, *space, inputs = images.shape
     number = matrix.size // (inputs * math.prod(window))
     after = _after(inputs, number, window)
-    beside = [
-        _placed(images, after + 1, corner, window[after:])
-        for corner in itertools.product(*map(range, window[after:]))
-    ]
-    shifted = jnp.concatenate(beside, axis=-1).reshape(batch * math.prod(space), len(matrix))
-    y = (shifted @ matrix).reshape(batch, *space, *window[:after], number)
+    y = (_beside(images, after, window) @ matrix).reshape(batch, *space, matrix.shape[1])
+    corners = list(itertools.product(*map(range, window[:after])))
     total = None
-    for corner in itertools.product(*map(range, window[:after])):
-        part = y[(slice(None),) * (len(space) + 1) + corner]
+    # The transpose of a split is one concatenation, that of slices a sum of padded arrays.
+    for corner, part in zip(corners, jnp.split(y, len(corners), axis=-1), strict=True):
         part = _placed(part, 1, corner, window[:after])
         total = part if total is None else total + part
     assert total is not None
     return total
+
+
+def filter_gradient(
+    images: Float[Array, "batch ..."],
+    cotangents: Float[Array, "batch ..."],
+    window: tuple[int, ...],
+) -> Float[Array, "rows columns"]:
+    """The derivative of $Σ ⟨w, convolve(x, A)⟩$ in the matrix $A$: one product, with as few copies.
+
+    **Arguments:**
+
+    - `images`: $x$, `(batch, *space, inputs)`.
+    - `cotangents`: $w$, `(batch, *space, outputs)`.
+    - `window`: the extent of the filters.
+    """
+    after = _after(images.shape[-1], cotangents.shape[-1], window)
+    corners = itertools.product(*map(range, window[:after]))
+    above = [_placed(cotangents, 1, corner, window[:after], back=True) for corner in corners]
+    moved = jnp.concatenate(above, axis=-1)
+    shifted = _beside(images, after, window)
+    return shifted.T @ moved.reshape(len(shifted), moved.shape[-1])
+
+
+def _beside(
+    images: Float[Array, "batch ..."], after: int, window: tuple[int, ...]
+) -> Float[Array, "pixels rows"]:
+    """The pixels of a batch, side by side with their neighbours along all but the first axes."""
+    corners = itertools.product(*map(range, window[after:]))
+    places = [_placed(images, after + 1, corner, window[after:]) for corner in corners]
+    beside = jnp.concatenate(places, axis=-1)
+    return beside.reshape(math.prod(images.shape[:-1]), beside.shape[-1])
 
 
 def _after(inputs: int, outputs: int, window: tuple[int, ...]) -> int:
@@ -71,16 +98,20 @@ def _after(inputs: int, outputs: int, window: tuple[int, ...]) -> int:
     return 0 if patches <= split // 2 else len(window) - 1
 
 
-def _placed(images: Array, first: int, corner: tuple[int, ...], window: tuple[int, ...]) -> Array:
-    """What stands at a place of the window around each pixel, along axes from the `first` on."""
+def _placed(
+    images: Array, first: int, corner: tuple[int, ...], window: tuple[int, ...], back: bool = False
+) -> Array:
+    """What stands at a place of the window around each pixel, along axes from the `first` on; with
+    `back` the transpose, which stands at the opposite place."""
     for axis, (place, width) in enumerate(zip(corner, window, strict=True), first):
-        images = _moved(images, axis, place, width)
+        by = place - width // 2
+        images = _moved(images, axis, -by if back else by)
     return images
 
 
-def _moved(images: Array, axis: int, place: int, window: int) -> Array:
-    """What stands at a place of the window around each pixel, along one axis; zero outside."""
-    by, length = place - window // 2, images.shape[axis]
+def _moved(images: Array, axis: int, by: int) -> Array:
+    """What stands so many pixels further along an axis; zero outside."""
+    length = images.shape[axis]
     if by == 0:
         return images
     if abs(by) >= length:

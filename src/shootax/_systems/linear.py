@@ -19,6 +19,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, PyTree
 
 from shootax._fields import AbstractField
+from shootax._fields.chunks import by_chunks, joined
 from shootax._maximisers import AbstractMaximiser
 from shootax._penalties import Quadratic
 from shootax._systems.base import AbstractSystem, ParticleState, State, TimePoint
@@ -76,7 +77,7 @@ def _apart(states: PyTree[Array], p: PyTree[Array]) -> Apart:
 
 def _velocity(field: AbstractField, states: PyTree[Array], theta: PyTree[Array]) -> PyTree[Array]:
     if isinstance(states, Apart):
-        return Apart(field.batch_velocity(states.q, theta), field.batch_velocity(states.z, theta))
+        return Apart(field.batch_velocity(states.q, theta), field.chunked_velocity(states.z, theta))
     return field.batch_velocity(states, theta)
 
 
@@ -129,17 +130,48 @@ def _(perturbed, given, penalty, maximiser):
 @linear_equations.def_bwd
 def _(theta, bars, perturbed, given, penalty, maximiser):
     arrays, static = eqx.partition(given, eqx.is_inexact_array)
+    apart = isinstance(given[1].z, Apart)
 
     def lagrangian(arrays: PyTree, theta: PyTree) -> Float[Array, ""]:
         field, y = eqx.combine(arrays, static)
         q = _apart(y.z, y.p).q
         along = jax.jvp(lambda q: _pairing(field, q, y.p, theta), (q,), (bars.p,))[1]
-        return _pairing(field, y.z, bars.z, theta) - along
+        moved, cotangents = (q, bars.z.q) if apart else (y.z, bars.z)
+        return _pairing(field, moved, cotangents, theta) - along
 
     def correction(arrays: PyTree) -> Float[Array, ""]:
         field, y = eqx.combine(arrays, static)
         q = _apart(y.z, y.p).q
         return jax.jvp(lambda t: _pairing(field, q, y.p, t), (theta,), (turned,))[1]
 
-    turned = _divide(given[0], penalty, jax.grad(lagrangian, argnums=1)(arrays, theta))
-    return jax.grad(lambda arrays: lagrangian(arrays, theta) + correction(arrays))(arrays)
+    gradient = jax.grad(lagrangian, argnums=1)(arrays, theta)
+    if apart:  # data move nobody, so that they are done with in one go
+        in_field, in_z, in_theta = _data_gradient(given[0], given[1].z.z, bars.z.z, theta)
+        gradient = jax.tree.map(jnp.add, gradient, in_theta)
+    turned = _divide(given[0], penalty, gradient)
+    out = jax.grad(lambda arrays: lagrangian(arrays, theta) + correction(arrays))(arrays)
+    if not apart:
+        return out
+    field, y = out
+    y = y._replace(z=y.z._replace(z=in_z))
+    return jax.tree.map(jnp.add, field, in_field), y
+
+
+def _data_gradient(
+    field: AbstractField, z: PyTree[Array], cotangents: PyTree[Array], theta: PyTree[Array]
+) -> tuple[PyTree[Array], PyTree[Array], PyTree[Array]]:
+    """The gradient of $Σ_i ⟨w_i, f(z_i, θ)⟩$ in the field's own arrays, in the states and in θ."""
+    arrays, static = eqx.partition(field, eqx.is_inexact_array)
+
+    def pairing(arrays: PyTree, z: PyTree, theta: PyTree, cotangents: PyTree) -> Float[Array, ""]:
+        return _pairing(eqx.combine(arrays, static), z, cotangents, theta)
+
+    def one(z: PyTree, cotangents: PyTree) -> tuple[PyTree, PyTree, PyTree]:
+        return jax.grad(pairing, argnums=(0, 1, 2))(arrays, z, theta, cotangents)
+
+    chunk = field.chunk_size(z)
+    if chunk == jax.tree.leaves(z)[0].shape[0]:
+        return one(z, cotangents)
+    in_field, in_z, in_theta = by_chunks(one, chunk, z, cotangents)
+    in_field, in_theta = jax.tree.map(lambda leaf: jnp.sum(leaf, axis=0), (in_field, in_theta))
+    return in_field, joined(in_z), in_theta

@@ -9,7 +9,7 @@ import numpy as np
 from shootax import _jaxpr as core
 from shootax.export._builder import Builder
 from shootax.export._graph import ELEMENTWISE, Graph, Loop, Shape, Value, dim, without_idle
-from shootax.export._primitives import RULES, cut, reshaped
+from shootax.export._primitives import RULES, cut, reshaped, split
 from shootax.export._trace import Traced, names
 
 
@@ -87,6 +87,8 @@ class _Walk:
         name, params = equation.primitive.name, equation.params
         if name == "scan":
             return self._scan(builder, params, inputs, equation.outvars)
+        if name == "split":
+            return split(builder, inputs[0], params["sizes"], params["axis"])
         if name in RULES:
             (out,) = equation.outvars
             made = RULES[name](builder, inputs, params, _shape(out.aval), str(out.aval.dtype))

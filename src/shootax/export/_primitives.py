@@ -153,6 +153,17 @@ def cut(b: Builder, value: Value, starts: Sequence[Any], stops: Sequence[Any], s
     return b.op("slice", value, shape=tuple(shape), dtype=value.dtype, at=at)
 
 
+def split(b: Builder, value: Value, sizes: Sequence[int], axis: int) -> list[Value]:
+    """The parts of so many entries each along an axis."""
+    ends = list(itertools.accumulate(sizes, initial=0))
+    parts = []
+    for start, stop in itertools.pairwise(ends):
+        starts, stops = [0] * len(value.shape), list(value.shape)
+        starts[axis], stops[axis] = start, stop
+        parts.append(cut(b, value, starts, stops))
+    return parts
+
+
 def _slice(b: Builder, v: list[Value], params: dict, shape: Shape, dtype: str) -> Value:
     return cut(b, v[0], params["start_indices"], params["limit_indices"], params["strides"])
 
