@@ -237,6 +237,10 @@ def fit(
         typer.Option(help="At most so many epochs; by default 100, fewer for large tables.", min=1),
     ] = None,
     seed: Annotated[int, typer.Option(help="Seed of start, split and batches.")] = 0,
+    repeated_inputs: Annotated[
+        bool,
+        typer.Option(help="For numbers: remember what rows with equal inputs have in common."),
+    ] = True,
 ) -> None:
     """Fit a model to a table. Rows with missing inputs are used; text columns are categories.
 
@@ -256,6 +260,7 @@ def fit(
         categorical=categorical or [],
         keep=keep or [],
         weight=weight,
+        repeated_inputs=repeated_inputs,
         options={**options, "random_state": seed},
     )
 

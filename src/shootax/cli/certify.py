@@ -93,4 +93,10 @@ def _scaled(model: pathlib.Path, record: dict[str, Any], table: Any) -> np.ndarr
     x, notes = columns.encode(table, columns.from_json(record["table"]["columns"]))
     for note in notes:
         print(f"shootax: note: {note}.", file=sys.stderr)
+    if getattr(estimator, "n_repeated_inputs_", 0):
+        print(
+            "shootax: note: the certificate is that of the net; the effects of repeated inputs are "
+            "not in it.",
+            file=sys.stderr,
+        )
     return estimator._x.forward(x)

@@ -30,6 +30,7 @@ def run(
     categorical: list[str],
     weight: str | None,
     keep: Sequence[str] = (),
+    repeated_inputs: bool = True,
     options: dict[str, Any],
 ) -> None:
     """Reads the table, fits, writes the model, and prints a summary."""
@@ -64,7 +65,8 @@ def run(
         y = labels
     else:
         y = pd.Series(columns.numbers_of(y), name=target)
-        estimator = ShootingRegressor(**options)
+        repeats = "auto" if repeated_inputs else None
+        estimator = ShootingRegressor(**options, repeated_inputs=repeats)
     estimator.fit(x, y, sample_weight=weights)
     estimator.save(out, record={"table": {"target": target, "columns": columns.to_json(known)}})
     _report(Console(), estimator, x, y, target, known, out, task)
@@ -152,6 +154,13 @@ def _report(
         markup=False,
         highlight=False,
     )
+    if not classes and estimator.n_repeated_inputs_:
+        console.print(
+            f"{estimator.n_repeated_inputs_} inputs that repeat have an effect of their own beside the "
+            "net (--no-repeated-inputs for the net alone).",
+            markup=False,
+            highlight=False,
+        )
     limit = estimator.max_iter_
     if estimator.max_iter is None and estimator.n_iter_ == limit < USUAL_EPOCHS:
         console.print(

@@ -62,6 +62,8 @@ def _of_estimator(about: dict[str, Any], penalty: float) -> dict[str, Any]:
         "seconds": training["seconds"],
         "settings": about["parameters"],
     }
+    if "repeats" in about["state"]:
+        facts["repeated_inputs"] = int(about["state"]["repeats"]["count"])
     if "classes" in about["state"]:
         facts["classes"] = about["state"]["classes"]["values"]
     return facts

@@ -70,6 +70,11 @@ def _table(out: Subject, x: Any, y: Any) -> None:
         back = out.estimator._y
         out.unscale = lambda values: back.back(np.asarray(values, np.float64))
         out.kind = "numbers" if y is not None else None
+        if out.estimator.n_repeated_inputs_:
+            out.notes.append(
+                f"{out.estimator.n_repeated_inputs_} inputs that repeat in the training table have an "
+                "effect of their own, which `predict` adds; this page is about the net alone."
+            )
     if y is None:
         return
     y = np.asarray(y)

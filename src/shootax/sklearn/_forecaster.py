@@ -30,7 +30,7 @@ class ShootingForecaster(AbstractShooting):
     of the network is added, from nothing to all, is decided on windows that neither was fitted to.
     Forecasts that go further than `horizon` start again from those before. Entries may be missing.
     Times may be uneven; there is then no autoregression. The other parameters are those of
-    [`shootax.sklearn.ShootingRegressor`][].
+    [`shootax.sklearn.ShootingClassifier`][].
 
     !!! example
 
@@ -88,7 +88,7 @@ class ShootingForecaster(AbstractShooting):
             repeat best, if any.
         - `linear`: whether the network only adds to a linear autoregression, as far as that helps on
             held-out windows. Without it the network forecasts alone.
-        - the rest as for [`shootax.sklearn.ShootingRegressor`][]. Whole sequences are held out; of
+        - the rest as for [`shootax.sklearn.ShootingClassifier`][]. Whole sequences are held out; of
             fewer than ten sequences the ends are, at least a fifth.
         """
         self.history = history

@@ -1,19 +1,21 @@
 """Regression on tables."""
 
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from sklearn.base import RegressorMixin
 from sklearn.metrics import r2_score
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
+from shootax import _checks as checks
 from shootax.export import Whole
 from shootax.sklearn import _exporting as exporting
 from shootax.sklearn import _frames as frames
+from shootax.sklearn import _repeats as repeats
 from shootax.sklearn import _training as training
 from shootax.sklearn._base import AbstractShooting
 from shootax.sklearn._scaling import Scaler
-from shootax.sklearn._tables import merged, split
+from shootax.sklearn._tables import Samples, joined, merged, split
 
 
 class ShootingRegressor(RegressorMixin, AbstractShooting):
@@ -22,8 +24,8 @@ class ShootingRegressor(RegressorMixin, AbstractShooting):
     A scikit-learn estimator: it can be cloned, searched over, and put into a `Pipeline`. Inputs and
     targets are brought to mean zero and variance one inside. A target with several columns is
     learned as one. After `fit` there are `net_`, the trained [`shootax.Net`][], `n_iter_`,
-    `loss_curve_`, `validation_curve_`, `loss_`, `penalty_`, `energy_`, `complexity_` and
-    `n_parameters_`.
+    `loss_curve_`, `validation_curve_`, `loss_`, `penalty_`, `energy_`, `complexity_`,
+    `n_parameters_` and `n_repeated_inputs_`.
 
     !!! example
 
@@ -38,6 +40,68 @@ class ShootingRegressor(RegressorMixin, AbstractShooting):
         ```
     """
 
+    _repeats: repeats.Repeats | None = None
+
+    def __init__(
+        self,
+        *,
+        formulation: str = "dynamic-particles",
+        width: int | None = None,
+        inflation: int = 1,
+        particles: int = 5,
+        depth: int = 5,
+        activation: str = "tanh",
+        penalty_weight: float | None = None,
+        weight_decay: float | None = None,
+        learning_rate: float | None = None,
+        batch_size: int | None = None,
+        max_iter: int | None = None,
+        early_stopping: bool = True,
+        validation_fraction: float = 0.1,
+        n_iter_no_change: int = 30,
+        repeated_inputs: Literal["auto"] | None = "auto",
+        random_state: Any = 0,
+        verbose: bool = False,
+        mesh: Any = None,
+    ):
+        """**Arguments:**
+
+        - `repeated_inputs`: whether inputs that training has seen several times get an effect of
+            their own beside the net (a random effect), as far as their rows agree on one. With
+            `"auto"` they do where the evidence is clear: equal inputs must have residuals that are
+            correlated by three standard errors. Other tables, and inputs that are new, are predicted
+            by the net alone. `None` is the net alone for all. An estimator with effects is saved
+            with these inputs, and cannot be exported.
+        - the rest as for [`shootax.sklearn.ShootingClassifier`][].
+        """
+        self.repeated_inputs = repeated_inputs
+        AbstractShooting.__init__(
+            self,
+            formulation=formulation,
+            width=width,
+            inflation=inflation,
+            particles=particles,
+            depth=depth,
+            activation=activation,
+            penalty_weight=penalty_weight,
+            weight_decay=weight_decay,
+            learning_rate=learning_rate,
+            batch_size=batch_size,
+            max_iter=max_iter,
+            early_stopping=early_stopping,
+            validation_fraction=validation_fraction,
+            n_iter_no_change=n_iter_no_change,
+            random_state=random_state,
+            verbose=verbose,
+            mesh=mesh,
+        )
+
+    @property
+    def n_repeated_inputs_(self) -> int:
+        """How many inputs have an effect of their own beside the net; see `repeated_inputs`."""
+        check_is_fitted(self)
+        return 0 if self._repeats is None else len(self._repeats.inputs)
+
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "ShootingRegressor":
         """Trains on inputs `X`, `(samples, columns)`, and targets `y`, `(samples,)` or
         `(samples, outputs)`.
@@ -49,34 +113,59 @@ class ShootingRegressor(RegressorMixin, AbstractShooting):
         X, y = frames.validated(self, X, y, multi_output=True, y_numeric=True, dtype="numeric")
         weight = frames.checked_weight(_check_sample_weight(sample_weight, X, dtype=np.float64))
         frames.enough(X, weight)
+        if self.repeated_inputs is not None:
+            checks.one_of(self.repeated_inputs, ("auto",), "repeated_inputs")
         shape, rng = self._shape(X.shape[1], 1 if y.ndim == 1 else y.shape[1]), self._random()
         samples = merged(X, y.reshape(len(y), -1).astype(np.float64), weight)
         self._x, self._y = (
             Scaler.of(samples.x, samples.weight),
             Scaler.of(samples.y, samples.weight),
         )
+        mean = samples.weight.mean()
         samples = samples._replace(
             x=self._x.forward(samples.x),
             y=self._y.forward(samples.y),
-            weight=samples.weight / samples.weight.mean(),
+            weight=samples.weight / mean,
         )
         kept, held_out = split(samples, self._held_out_fraction(), False, rng)
         self._train(shape, kept, held_out, "mse", rng)
-        errors = np.mean((training.outputs(self.net_, kept.x) - kept.y) ** 2, axis=1)
+        found = training.outputs(self.net_, kept.x)
+        errors = np.mean((found - kept.y) ** 2, axis=1)
         self.loss_ = float(np.average(errors, weights=kept.weight))
+        if held_out is not None:
+            found = np.concatenate([found, training.outputs(self.net_, held_out.x)])
+        estimate = None
+        if self.repeated_inputs is not None and repeats.any_repeated(samples.x):
+            every = kept if held_out is None else joined(kept, held_out)
+            estimate = self._effects(
+                every, found, mean, bool(X.dtype.kind == "f" and X.itemsize < 8)
+            )
+        self._repeats = None if estimate is None else estimate.repeats
         self.best_validation_score_ = None
         if held_out is not None:
-            found = training.outputs(self.net_, held_out.x)
-            score = r2_score(held_out.y, found, sample_weight=held_out.weight)
+            # Each by the net and the other rows of its input.
+            found = found if estimate is None else found + estimate.left_out
+            score = r2_score(held_out.y, found[len(kept.x) :], sample_weight=held_out.weight)
             self.best_validation_score_ = float(score)
         self._flat, self.target_names_ = y.ndim == 1, names
         return self
+
+    def _effects(
+        self, samples: Samples, found: np.ndarray, unit: float, single: bool
+    ) -> repeats.Estimate | None:
+        """The effects of repeated inputs; a constant target has none."""
+        counted = samples._replace(weight=samples.weight * unit)
+        residuals = np.where(self._y.spread > 0, samples.y - found, 0.0)
+        return repeats.estimated(counted, residuals, single)
 
     def predict(self, X: Any) -> np.ndarray:
         """Predictions, in the shape of the targets of `fit`."""
         check_is_fitted(self)
         X = frames.validated(self, X, reset=False, dtype="numeric")
-        y = training.finite(self._y.back(training.outputs(self.net_, self._x.forward(X))))
+        y = training.outputs(self.net_, self._x.forward(X))
+        if self._repeats is not None:
+            y = self._repeats.added(y, X, self._x.forward)
+        y = training.finite(self._y.back(y))
         return y[:, 0] if self._flat else y
 
     def predict_frame(self, X: Any) -> Any:
@@ -86,14 +175,25 @@ class ShootingRegressor(RegressorMixin, AbstractShooting):
 
     def _state(self) -> dict[str, Any]:
         scalers = {name: [v.tolist() for v in s] for name, s in (("x", self._x), ("y", self._y))}
-        return {"scalers": scalers, "flat": self._flat, "target_names": self.target_names_}
+        state = {"scalers": scalers, "flat": self._flat, "target_names": self.target_names_}
+        return state if self._repeats is None else {**state, "repeats": self._repeats.to_json()}
 
     def _restore(self, state: dict[str, Any]) -> None:
         self._x, self._y = (Scaler(*map(np.array, state["scalers"][name])) for name in ("x", "y"))
         self._flat, self.target_names_ = state["flat"], state["target_names"]
+        if "repeats" in state:
+            sizes = self.shape_.inputs, self.shape_.outputs
+            self._repeats = repeats.Repeats.from_json(state["repeats"], *sizes)
 
     def _exported(self) -> Whole:
         check_is_fitted(self)
+        if self._repeats is not None:
+            raise ValueError(
+                f"This model has {self.n_repeated_inputs_} repeated inputs with an effect of their own, "
+                "which an exported program cannot look up. Fit with repeated_inputs=None, or with "
+                "`shootax fit --no-repeated-inputs`, and export that; or export the net alone, "
+                "`net_`, which takes scaled inputs."
+            )
 
         def finish(y: Any) -> Any:
             y = exporting.unscaled(y, self._y)

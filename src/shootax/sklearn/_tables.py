@@ -42,6 +42,11 @@ def merged(x: np.ndarray, y: np.ndarray, weight: np.ndarray) -> Samples:
     return Samples(x[first], y[first], sums)
 
 
+def joined(first: Samples, second: Samples) -> Samples:
+    """The samples of both, in this order."""
+    return jax.tree.map(lambda *parts: np.concatenate(parts), first, second)
+
+
 def split(
     samples: Samples, fraction: float, classes: bool, rng: np.random.Generator
 ) -> tuple[Samples, Samples | None]:
