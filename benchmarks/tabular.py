@@ -209,7 +209,8 @@ def main() -> None:
             results = [r for r in results if (r["table"], r["model"]) != (name, model_name)]
             results.append(row)
             part = options.json.with_suffix(".part")
-            part.write_text(json.dumps(results, indent=1, ensure_ascii=False) + "\n")
+            lines = ",\n".join(json.dumps(row, ensure_ascii=False) for row in results)
+            part.write_text(f"[\n{lines}\n]\n")
             part.replace(options.json)
             print(
                 f"{name}, {model_name}: {row['score']:.4f} ± {row['standard_error']:.4f}, "
