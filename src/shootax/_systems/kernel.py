@@ -23,7 +23,7 @@ from shootax._activations import is_piecewise_linear
 from shootax._fields import AbstractBlockField, Feature
 from shootax._penalties import Quadratic, SPDMatrix
 from shootax._systems.base import AbstractSystem, ParticleState, State, TimePoint
-from shootax._systems.dense import matrix_star
+from shootax._systems.dense import matrix_star, padding
 
 Parts = tuple[Array, ...]
 
@@ -67,13 +67,6 @@ class KernelSystem(AbstractSystem):
         particles, _ = self.split(y)
         phi = self.field.features(particles.q)
         return matrix_star(self.field, self.penalty, phi, particles.p)
-
-
-def padding(particles: int) -> int:
-    """How many particles without momentum are added, where the last one is. They move nobody, but
-    products whose sides are just short of a multiple of eight are slower than with the full eight."""
-    short = -particles % 8
-    return short if short <= 2 else 0
 
 
 @dataclasses.dataclass(frozen=True)
