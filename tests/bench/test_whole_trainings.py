@@ -38,8 +38,11 @@ def test_steps_beyond_the_measured_ones_are_extrapolated(monkeypatch):
     import benchmarks.speed.rival_torch as module
 
     made = []
+    monkeypatch.setitem(whole_trainings.PACKAGES, "rival_torch", ())
     monkeypatch.setattr(module, "runner", lambda case, begin: lambda: made.append(1))
-    monkeypatch.setattr(whole_trainings.time, "process_time", lambda: 3.0 + 0.5 * (len(made) - 1))
+    monkeypatch.setattr(
+        whole_trainings.time, "process_time", lambda: 3.0 + 0.5 * max(len(made) - 1, 0)
+    )
     found = whole_trainings.rival({"module": "rival_torch", "steps": 101, "measured": 5})
     assert len(made) == 5
     assert found["seconds"] == pytest.approx(3 + 0.5 * 100)
