@@ -12,6 +12,7 @@ from typer.testing import CliRunner
 import shootax as sx
 from cases import rewrite_header
 from shootax.cli.app import app
+from shootax.report._estimators import of_estimator
 from shootax.sklearn import ShootingRegressor, load_estimator
 from shootax.sklearn import _repeats as repeats
 from shootax.sklearn._tables import merged
@@ -246,6 +247,14 @@ def test_export_is_refused_with_a_way_out(tmp_path):
     assert len(sx.export.write(alone, tmp_path / "m.npz", to="numpy")) == 4
 
 
+def test_a_report_says_that_it_shows_the_net_alone():
+    model, x, y = fitted()
+    notes = of_estimator(model, x, y).notes
+    assert any("80 inputs that repeat" in n and "about the net alone" in n for n in notes)
+    alone = ShootingRegressor(**SMALL, repeated_inputs=None).fit(x, y)
+    assert not any("repeat" in n for n in of_estimator(alone, x, y).notes)
+
+
 def test_wrong_argument():
     x, y = grouped(10, 2)
     for wrong in ("always", True, 3):
@@ -273,6 +282,8 @@ def test_commands(tmp_path):
     answers = [command("predict", path, table).stdout.split("\n")[1:301] for path in (model, plain)]
     errors = [np.mean((frame["light"] - np.array(a, float)) ** 2) for a in answers]
     assert errors[0] < 0.15 < errors[1]
+    certified = command("certify", model, "--data", table)
+    assert "effects of repeated inputs are not in it" in " ".join(certified.output.split())
     refused = command("export", model, "--to", "numpy")
     assert refused.exit_code != 0
     assert command("export", plain, "--to", "numpy").exit_code == 0
