@@ -116,6 +116,7 @@ LAYERS = [
     case(
         "kernel-even", lambda: nn.Downsample(1, 1, 4, key=KEY), V, "must be odd", "got 4", "Use 5"
     ),
+    case("convolution-even", lambda: nn.Convolution(1, 1, 2, key=KEY), V, "must be odd", "Use 3"),
     case("upsample-key", lambda: nn.Upsample(1, 1, key=0), T, *NOT_A_KEY),
     case("layer-norm", lambda: nn.LayerNorm(0), V, "channels must be", "got 0"),
     case("transition", lambda: nn.Transition(3, key=KEY), V, "must be a pair", "got 3"),

@@ -1,5 +1,6 @@
 """Layers that halve and double images are the convolutions that they stand for."""
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -26,6 +27,16 @@ def test_halving_is_a_convolution_of_stride_2(size, width):
     np.testing.assert_allclose(layer(x), expected, atol=1e-12)
 
 
+@pytest.mark.parametrize("width", [1, 3, 5])
+def test_convolution_that_keeps_the_size(width):
+    layer, x = sx.nn.Convolution(3, 4, width, key=KEY), image(6, 3)
+    layer = eqx.tree_at(lambda layer: layer.bias, layer, jnp.arange(4.0))
+    expected = jax.lax.conv_general_dilated(
+        x, layer.weight, (1, 1), "SAME", dimension_numbers=NUMBERS
+    )
+    np.testing.assert_allclose(layer(x), np.asarray(expected) + np.arange(4.0), atol=1e-12)
+
+
 @pytest.mark.parametrize("size", [5, 6])
 def test_halving_by_the_largest_of_four_pixels(size):
     """Against the window reduction of JAX; the last line and column of an odd size have no neighbour."""
@@ -47,6 +58,7 @@ def test_no_images_make_no_images():
     for pool in ("none", "max"):
         layer = sx.nn.Downsample(3, 4, pool=pool, key=KEY)
         assert layer(jnp.zeros((0, 5, 5, 3))).shape == (0, 3, 3, 4)
+    assert sx.nn.Convolution(3, 4, key=KEY)(jnp.zeros((0, 5, 5, 3))).shape == (0, 5, 5, 4)
     assert sx.nn.Upsample(3, 4, key=KEY)(jnp.zeros((0, 5, 5, 3))).shape == (0, 10, 10, 4)
 
 

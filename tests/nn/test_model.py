@@ -54,6 +54,42 @@ def test_shapes_gradients_and_files(name, tmp_path):
     )
 
 
+@pytest.mark.parametrize("norm", ["layer", "none"])
+def test_decoder_with_one_more_convolution(norm, tmp_path):
+    """It is the layers one after the other, all of them are trained, and it goes through a file."""
+    z = jax.random.normal(KEYS[0], (4, 3))
+    options = {"size": 9, "channels": (3, 2), "norm": norm, "last": 5, "activation": "softplus"}
+    decoder = sx.nn.ImageDecoder(3, key=KEYS[3], **options)
+    x = (z @ decoder.weight + decoder.bias[None]).reshape(4, 3, 3, 3)
+    for layer, scaled, size in zip(decoder.layers, decoder.norms, (5, 9), strict=True):
+        assert (scaled is None) == (norm == "none")
+        x = layer(jax.nn.softplus(x))[:, :size, :size]
+        x = x if scaled is None else scaled(x)
+    assert x.shape == (4, 9, 9, 5)
+    assert decoder.last is not None
+    expected = jax.nn.sigmoid(decoder.last(jax.nn.softplus(x)))[..., 0]
+    np.testing.assert_allclose(decoder(z), expected, atol=1e-12)
+    gradient = eqx.filter_grad(lambda decoder: jnp.sum(decoder(z) ** 2))(decoder)
+    for path, leaf in jax.tree.leaves_with_path(gradient):
+        assert jnp.any(leaf != 0), jax.tree_util.keystr(path)
+    sx.save(tmp_path / "decoder.safetensors", decoder)
+    np.testing.assert_array_equal(sx.load(tmp_path / "decoder.safetensors")(z), decoder(z))
+
+
+def test_options_of_the_decoder_change_nothing_where_they_are_not_given():
+    """Files of earlier versions have neither field; the layers are drawn as they were."""
+    plain, more = (
+        sx.nn.ImageDecoder(3, size=9, channels=(3, 2), last=last, key=KEYS[3]) for last in (None, 5)
+    )
+    assert plain.last is None
+    np.testing.assert_array_equal(plain.layers[0].weight, more.layers[0].weight)
+    z = jax.random.normal(KEYS[0], (4, 3))
+    x = jax.nn.relu(z @ plain.weight + plain.bias[None]).reshape(4, 3, 3, 3)
+    x = jax.nn.relu(plain.layers[0](x)[:, :5, :5])
+    expected = jax.nn.sigmoid(plain.layers[1](x)[:, :9, :9, 0])
+    np.testing.assert_allclose(plain(z), expected, atol=1e-12)
+
+
 def test_frames_asked_for_are_those_of_the_whole():
     model, y = make(norm="none"), frames()
     whole = model(y[:, :2])

@@ -112,6 +112,7 @@ def classes() -> dict[str, Any]:
         "ChannelLift": sx.nn.ChannelLift,
         "Classifier": sx.nn.Classifier,
         "ConstantLift": sx.nn.ConstantLift,
+        "Convolution": sx.nn.Convolution,
         "Downsample": sx.nn.Downsample,
         "IdentityLift": sx.nn.IdentityLift,
         "IdentityReadout": sx.nn.IdentityReadout,

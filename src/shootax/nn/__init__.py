@@ -18,6 +18,7 @@ from shootax.nn._images import ImageEncoder as ImageEncoder
 from shootax.nn._images import ImageStem as ImageStem
 from shootax.nn._latent import FrameRequest as FrameRequest
 from shootax.nn._latent import LatentModel as LatentModel
+from shootax.nn._layers import Convolution as Convolution
 from shootax.nn._layers import Downsample as Downsample
 from shootax.nn._layers import LayerNorm as LayerNorm
 from shootax.nn._layers import Upsample as Upsample

@@ -8,8 +8,10 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from shootax import _checks as checks
+from shootax._activations import Activation, relu
+from shootax._activations import activation as named_activation
 from shootax._arrays import model_inputs
-from shootax.nn._layers import NORMS, Downsample, LayerNorm, Upsample, he_normal
+from shootax.nn._layers import NORMS, Convolution, Downsample, LayerNorm, Upsample, he_normal
 
 
 class ImageEncoder(eqx.Module):
@@ -177,6 +179,9 @@ class ImageDecoder(eqx.Module):
     layers: tuple[Upsample, ...]
     norms: tuple[LayerNorm | None, ...]
     sizes: tuple[int, ...] = eqx.field(static=True)
+    # Files of earlier versions have neither.
+    last: Convolution | None = None
+    activation: Activation = eqx.field(static=True, default=relu)
 
     def __init__(
         self,
@@ -185,21 +190,35 @@ class ImageDecoder(eqx.Module):
         size: int = 28,
         channels: Sequence[int] = (32, 16, 8),
         norm: str = "none",
+        last: int | None = None,
+        activation: str | Activation = "relu",
         key: PRNGKeyArray,
     ):
-        """**Arguments:** as in [`shootax.nn.ImageEncoder`][]; `channels` are those before each layer."""
+        """**Arguments:** as in [`shootax.nn.ImageEncoder`][], and:
+
+        - `channels`: those before each layer that doubles.
+        - `last`: channels at the full size, before one more convolution of width 3; by default the last
+            layer that doubles makes the image.
+        - `activation`: between the layers, a name as for [`shootax.UpDown`][] or an elementwise function.
+        """
         checks.one_of(norm, NORMS, "norm")
         dim, channels = checks.positive_integer(dim, "dim"), checked_channels(channels)
+        self.activation = named_activation(activation)
         keys = jax.random.split(checks.random_key(key), len(channels) + 1)
         after = [*channels[1:], 1]
+        self.last = None
+        if last is not None:
+            after[-1] = checks.positive_integer(last, "last")
+            self.last = Convolution(last, 1, key=jax.random.fold_in(key, 1))
         trios = zip(channels, after, keys, strict=False)
         self.sizes = sizes(size, len(channels))
         features = channels[0] * self.sizes[0] ** 2
         self.weight = he_normal(keys[-1], (dim, features), dim)
         self.bias = jnp.zeros(features)
         self.layers = tuple(Upsample(i, o, key=k) for i, o, k in trios)
-        between = [LayerNorm(o) if norm == "layer" else None for o in channels[1:]]
-        self.norms = (*between, None)
+        ends = [after[-1]] if self.last is not None else []
+        between = [LayerNorm(o) if norm == "layer" else None for o in (*channels[1:], *ends)]
+        self.norms = (*between, *[None] * (len(channels) - len(between)))
 
     def __call__(self, z: Float[Array, "batch dim"]) -> Float[Array, "batch h w"]:
         z = model_inputs(z, self.weight.dtype, "The latent points")
@@ -209,14 +228,14 @@ class ImageDecoder(eqx.Module):
                 f"was made for; got {z.shape}."
             )
         first = self.sizes[0]
-        x = jax.nn.relu(z @ self.weight + self.bias.reshape(1, -1))
+        x = z @ self.weight + self.bias.reshape(1, -1)
         x = x.reshape(z.shape[0], first, first, -1)
-        last = len(self.layers) - 1
         for i, (layer, norm) in enumerate(zip(self.layers, self.norms, strict=True)):
-            x = layer(x)[:, : self.sizes[i + 1], : self.sizes[i + 1]]
+            x = layer(self.activation(x))[:, : self.sizes[i + 1], : self.sizes[i + 1]]
             x = x if norm is None else norm(x)
-            x = jax.nn.sigmoid(x) if i == last else jax.nn.relu(x)
-        return x[..., 0]
+        if self.last is not None:
+            x = self.last(self.activation(x))
+        return jax.nn.sigmoid(x[..., 0])
 
 
 def checked_channels(channels: Sequence[int]) -> tuple[int, ...]:

@@ -1,4 +1,4 @@
-"""Convolutions that halve or double an image, as products of its lines with matrices.
+"""Convolutions that halve, double or keep an image, as products of its lines with matrices.
 
 Images are `(batch, height, width, channels)`. Some lines of an image at a time go through a matrix that
 has the kernel along its diagonals. Its zeros are multiplied too, but it is one large product: on a
@@ -59,9 +59,7 @@ class Downsample(eqx.Module):
         checks.one_of(pool, POOLS, "pool")
         inputs, outputs = (checks.positive_integer(n, "channels") for n in (inputs, outputs))
         checks.random_key(key)
-        checks.positive_integer(width, "width")
-        if width % 2 == 0:
-            raise ValueError(f"The width of a kernel must be odd, got {width}. Use {width + 1}.")
+        width = odd(width)
         self.weight = he_normal(key, (width, width, inputs, outputs), width**2 * inputs)
         self.bias = jnp.zeros(outputs)
         self.pool = pool
@@ -134,6 +132,53 @@ class Upsample(eqx.Module):
         return plus(y.reshape(samples, 2 * height, 2 * width, outputs), self.bias)
 
 
+class Convolution(eqx.Module):
+    """A convolution of odd width that keeps the size of images, which are padded with zeros.
+
+    Images have their channels last, `(batch, height, width, channels)`.
+
+    !!! example
+
+        ```python
+        import jax
+        import jax.numpy as jnp
+        import shootax as sx
+
+        layer = sx.nn.Convolution(4, 1, key=jax.random.key(0))
+        print(layer(jnp.ones((7, 12, 12, 4))).shape)  # (7, 12, 12, 1)
+        ```
+    """
+
+    weight: Float[Array, "width width inputs outputs"]
+    bias: Float[Array, " outputs"]
+
+    def __init__(self, inputs: int, outputs: int, width: int = 3, *, key: PRNGKeyArray):
+        """**Arguments:**
+
+        - `inputs`, `outputs`: channels before and after.
+        - `width`: of the kernel, an odd number.
+        - `key`: a JAX random key.
+        """
+        inputs, outputs = (checks.positive_integer(n, "channels") for n in (inputs, outputs))
+        checks.random_key(key)
+        width = odd(width)
+        self.weight = he_normal(key, (width, width, inputs, outputs), width**2 * inputs)
+        self.bias = jnp.zeros(outputs)
+
+    def __call__(self, x: Float[Array, "batch h w inputs"]) -> Float[Array, "batch h w outputs"]:
+        width, _, inputs, outputs = self.weight.shape
+        samples, height, across, _ = x.shape
+        # Pixel b + j - width//2 of a line goes to pixel b by the column j of the kernel.
+        chosen = np.stack([np.eye(across, k=width // 2 - j) for j in range(width)])
+        matrix = jnp.einsum("jab,ijco->iacbo", jnp.asarray(chosen, x.dtype), self.weight)
+        matrix = matrix.reshape(width * across * inputs, across * outputs)
+        padded = jnp.pad(x, ((0, 0), (width // 2, width // 2), (0, 0), (0, 0)))
+        padded = padded.reshape(samples, padded.shape[1], across * inputs)
+        lines = [padded[:, i : i + height] for i in range(width)]
+        y = jnp.concatenate(lines, axis=-1).reshape(samples * height, len(matrix)) @ matrix
+        return plus(y.reshape(samples, height, across, outputs), self.bias)
+
+
 class LayerNorm(eqx.Module):
     """Layer norm for images: mean 0 and variance 1 over pixels and channels, then scaled by channel.
 
@@ -173,6 +218,13 @@ def largest(x: Float[Array, "batch h w channels"]) -> Float[Array, "batch g v ch
     x = x.reshape(samples, (height + 1) // 2, 2, (width + 1) // 2, 2, channels)
     x = jnp.maximum(x[:, :, 0], x[:, :, 1])
     return jnp.maximum(x[:, :, :, 0], x[:, :, :, 1])
+
+
+def odd(width: int) -> int:
+    """The width of a kernel, if it is odd."""
+    if checks.positive_integer(width, "width") % 2 == 0:
+        raise ValueError(f"The width of a kernel must be odd, got {width}. Use {width + 1}.")
+    return width
 
 
 def plus(x: Array, bias: Array) -> Array:

@@ -61,7 +61,14 @@ def make_model(
         options["dim"], frames=options["first"], channels=channels, norm=norm, key=keys[0]
     )
     wide = [options["widening"] * number for number in reversed(channels)]
-    decoder = ImageDecoder(options["dim"], channels=wide, norm=norm, key=keys[1])
+    decoder = ImageDecoder(
+        options["dim"],
+        channels=wide,
+        norm=norm,
+        last=options.get("last"),
+        activation=options.get("decoder_activation", "relu"),
+        key=keys[1],
+    )
     return LatentModel(encoder, net, decoder, times)
 
 
@@ -70,6 +77,8 @@ def optimizer(configuration: Configuration, options: Mapping[str, Any]) -> Optim
     those of the net have their penalty."""
     weights = ("weight", *(f"layers.{i}.weight" for i in range(len(options["channels"]))))
     names = [f"{coder}.{name}" for coder in ("encoder", "decoder") for name in weights]
+    if options.get("last"):
+        names.append("decoder.last.weight")
     strength = options["weight_decay"]
     decay = {name: strength for name in names} if strength else None
     return models.optimizer(configuration, options, decay)

@@ -6,7 +6,7 @@ from typing import Any
 import equinox as eqx
 import jax
 
-from shootax import RK4, Constant, Cosine, Net, Optimizer, Plateau, UpDown, formulation
+from shootax import RK4, Constant, Cosine, Net, Optimizer, Plateau, Quadratic, UpDown, formulation
 from shootax.extend import AbstractPosition, AbstractSchedule, pays_together
 from shootax.paper._plan import Configuration, Settings
 
@@ -63,11 +63,11 @@ def make_net(
     control_key, net_key = jax.random.split(jax.random.key(seed))
     field = UpDown(dim, configuration.inflation)
     drawn: dict[str, Any] = {}
+    if "theta3" in options:
+        drawn["penalty"] = Quadratic(theta3=options["theta3"])
     if with_particles(configuration):
-        drawn = {
-            "position": position,
-            "momentum": options["momentum"] * _unit(configuration, options),
-        }
+        drawn["position"] = position
+        drawn["momentum"] = options["momentum"] * _unit(configuration, options)
     control = formulation(
         configuration.formulation,
         field,
@@ -101,6 +101,7 @@ def optimizer(
         weight_decay=weight_decay,
         freeze=freeze,
         lr_scale=scale or None,
+        ema=options.get("ema", 0.0),
     )
 
 
