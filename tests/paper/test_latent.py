@@ -59,6 +59,26 @@ def test_versions_of_digits_take_the_place_of_epochs():
     assert (told["epochs"], len(sampler.frames)) == (1, 100)
 
 
+def test_options_that_a_recipe_may_have():
+    experiment = EXPERIMENTS["rotating-mnist"]
+    settings = make_settings(experiment, "smoke", formulations=["static-direct"])
+    (configuration,) = experiment.configurations(settings)
+    more = {"ema": 0.9, "theta3": 0.1, "last": 3, "decoder_activation": "gelu", "weight_decay": 0.5}
+    changed = dataclasses.replace(settings, options={**settings.options, **more})
+    before, after = (experiment.net(s, configuration, 0) for s in (settings, changed))  # pyright: ignore
+    assert after.decoder.last.weight.shape == (3, 3, 3, 1)
+    assert before.decoder.last is None
+    assert after.decoder.activation is not before.decoder.activation
+    assert after.net.control.penalty.strength("theta3") == 0.1
+    assert before.net.control.penalty.strength("theta3") == 10
+    optimizer = experiment.task(changed, configuration)[1]["optimizer"]
+    assert optimizer.ema == 0.9
+    assert optimizer.weight_decay["decoder.last.weight"] == 0.5
+    (fitted,) = experiment.train(dataclasses.replace(changed, epochs=1), configuration, [0])
+    assert isinstance(fitted, sx.FitResult)
+    assert np.isfinite(fitted.history["objective"]).all()
+
+
 def test_balls_may_decode_half_of_the_frames():
     experiment = EXPERIMENTS["bouncing-balls"]
     settings = make_settings(experiment, "smoke", "best", formulations=["static-direct"])

@@ -31,7 +31,9 @@ RECIPE = {
     "lift_unit": 1.0,
     "frozen_epochs": 0,
 }
-"""The recipe `paper` of the experiments with images."""
+"""The recipe `paper` of the experiments with images. A recipe may also have `ema`, `theta3` (the
+strength of θ₃ in the penalty), and `last` and `decoder_activation` of the decoder. They are not in
+this one, because it is compared with the settings that are stored with results."""
 
 
 class LatentExperiment(AbstractExperiment):
