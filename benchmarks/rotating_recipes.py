@@ -21,6 +21,9 @@ SEED = 100  # none of those that results are reported for
 
 LIFT = {"lift_unit": 10.0}
 WARM = {"schedule": {"kind": "cosine", "warmup": 0.05}, "clip": 10.0, "learning_rate": 0.01, **LIFT}
+KNOWN = {**WARM, "weight_decay": 0.3}
+FEWER = {**KNOWN, "hidden_frames": 8}
+GELU = {**FEWER, "decoder_activation": "gelu"}
 RECIPES = {
     "rate 0.001 (paper)": {},
     "rate 0.003": {"learning_rate": 0.003},
@@ -39,6 +42,11 @@ RECIPES = {
     "in 15 versions, decay 0.3 (best)": {**WARM, "weight_decay": 0.3, "versions": 15},
     "in 15 versions, decay 0.1": {**WARM, "weight_decay": 0.1, "versions": 15},
     "in 15 versions, decay 1": {**WARM, "weight_decay": 1.0, "versions": 15},
+    "7 frames a step, EMA 0.998": {**FEWER, "ema": 0.998},
+    "7 frames a step": FEWER,
+    "7 frames a step, GELU": GELU,
+    "7 frames a step, GELU, penalty 1": {**GELU, "penalty_weight": 1.0},
+    "7 frames a step, GELU, θ₃ 0.1": {**GELU, "theta3": 0.1},
 }
 
 
