@@ -11,8 +11,9 @@ import pytest
 
 import shootax as sx
 from cases import arrays, cast
-from shootax.data import FUNCTIONS, spiral
+from shootax.data import FUNCTIONS, HELD_OUT, rotating_mnist, spiral
 from shootax.data._functions import DOMAIN
+from shootax.paper._latent import squared_errors
 from shootax.paper._regression import mean_square
 from shootax.paper._spiral import norms, pasted
 
@@ -62,6 +63,10 @@ def test_published_models(file):
         assert bool(jnp.all(jnp.isfinite(y)))
         assert sx.count(counted) == run["parameters"]
         assert math.isclose(eqx.filter_jit(sx.penalty)(model), run["penalty"], rel_tol=1e-3)
+        if run["experiment"] == "rotating-mnist":
+            now = squared_errors(model, rotating_mnist()[1], 1).mean(axis=0)
+            np.testing.assert_allclose(now, run["mse_per_step"], rtol=2e-3)
+            assert math.isclose(now[HELD_OUT], run["test_mse"], rel_tol=2e-3)
     else:
         assert sx.count(model) == run["parameters"]
         assert {leaf.dtype.name for leaf in arrays(model)} == {"float32"}
