@@ -123,9 +123,9 @@ def test_interrupted_training_ends_as_if_it_had_not_been(tmp_path):
 def test_smoke(name, tmp_path):
     from shootax.cli.reproduce import run
 
-    run(
-        name, "smoke", "paper", tmp_path, 2, seeds=None, models=None, inflation=None, particles=None
-    )
+    local: dict = {"engine": "local", "address": None, "gpus": None, "retries": None}
+    whole: dict = {"seeds": None, "models": None, "inflation": None, "particles": None}
+    run(name, "smoke", "paper", tmp_path, 2, **local, **whole)
     results = Results.read(tmp_path)
     settings, runs = results.settings, results.runs
     assert [each["status"] for each in runs] == ["ok"] * len(settings.formulations)
