@@ -1,5 +1,6 @@
 """Interpolation of cubic polynomials, which is exact; and how many steps are taken."""
 
+import equinox as eqx
 import jax
 import numpy as np
 import pytest
@@ -46,3 +47,35 @@ def test_checkpoints_leave_no_step_out():
     ]
     np.testing.assert_allclose(*ends, atol=1e-15)
     assert not np.allclose(ends[0], 1.0)
+
+
+@pytest.mark.parametrize("integrator", [sx.RK4(2), sx.ImplicitMidpoint(2)], ids=["RK4", "midpoint"])
+@pytest.mark.parametrize("second", [1.0, -2.0], ids=["smooth", "jump"])
+def test_slopes_are_those_of_the_step_that_a_time_lies_in(second, integrator):
+    """The velocity is 1 up to t = 1/2, and from there on 1 as well or -2: a line or a corner."""
+    field = sx.Affine(1)
+    control = sx.Piecewise(field, 2, key=jax.random.key(0))
+    theta = {"A": np.zeros((2, 1, 1)), "b": np.array([[1.0], [second]])}
+    control = eqx.tree_at(lambda c: c.theta, control, theta)
+    z, times = np.array([[0.4], [1.3]]), np.array([0.2, 0.5, 0.8])
+    found = sx.flow(field, control, z, times=times, integrator=integrator)
+    moved = np.minimum(times, 0.5) + second * np.maximum(times - 0.5, 0)
+    np.testing.assert_allclose(found, z[:, None] + moved[:, None], atol=1e-14)
+
+
+@pytest.mark.parametrize(("formulation", "more"), [("static-direct", 1), ("dynamic-direct", 5)])
+def test_times_between_grid_points_cost_few_evaluations(formulation, more):
+    """Slopes come from the stages; the last one is extra, and where θ may jump that of every step."""
+    field = sx.Affine(1, activation="tanh")
+    control = sx.formulation(formulation, field, key=jax.random.key(0))
+
+    def evaluations(times):
+        def moved(z):
+            return sx.flow(field, control, z, times=times, integrator=sx.RK4(5))
+
+        (call,) = jax.make_jaxpr(moved)(np.ones((2, 1))).eqns
+        outside = str(call).count(" tanh ")
+        (scan,) = (e for e in call.params["jaxpr"].eqns if e.primitive.name == "scan")
+        return outside + 4 * str(scan).count(" tanh ")
+
+    assert evaluations([0.1, 1.0]) == evaluations([0.2, 1.0]) + more

@@ -10,7 +10,7 @@ import numpy as np
 from jaxtyping import Array, PyTree
 
 from shootax import _checks as checks
-from shootax._integrators.base import AbstractIntegrator, AtEnd, AtNodes, Save, View
+from shootax._integrators.base import AbstractIntegrator, AtEnd, AtNodes, AtTimes, Save, View
 from shootax._integrators.gradients import AbstractGradient
 from shootax._integrators.interpolation import hermite
 from shootax._systems import AbstractSystem, State, TimePoint
@@ -95,6 +95,11 @@ class AbstractFixedStep(AbstractIntegrator):
     ) -> tuple[State, list[tuple[TimePoint, State]]]:
         """The state after a step, and the time points and states at which θ acted during it."""
 
+    def moved_with_slope(self, system: AbstractSystem, step: Step, y: State) -> tuple[State, State]:
+        """The state after a step, and the derivative at its start. Methods that evaluate the latter in
+        any case return it from there."""
+        return self.stages(system, step, y)[0], system(step.point(0.0, 0), y)
+
     def solve(
         self,
         system: AbstractSystem,
@@ -115,17 +120,20 @@ class AbstractFixedStep(AbstractIntegrator):
         def back(k: Any) -> Step:
             return Step(k, start + (k + 1).astype(dtype) * h, -h)
 
-        def output(system: AbstractSystem, y: State, new: State, k: Any) -> PyTree:
-            if isinstance(save, AtEnd):
-                return None
-            if isinstance(save, AtNodes):
-                return view(new)
-            first = view(system(step(k).point(0.0, 0), y))
-            return view(new), first, view(system(step(k).point(1.0, 0), new))
+        smooth = (
+            not system.jumps()
+        )  # then a step ends with the derivative that the next one starts with
+
+        def slope_at_end(system: AbstractSystem, y: State, k: Any) -> PyTree:
+            return view(system(step(k).point(1.0, 0), y))
 
         def body(system: AbstractSystem, y: State, k: Any) -> tuple[State, PyTree]:
+            if isinstance(save, AtTimes):
+                new, first = self.moved_with_slope(system, step(k), y)
+                last = None if smooth else slope_at_end(system, new, k)
+                return new, (view(new), view(first), last)
             new, _ = self.stages(system, step(k), y)
-            return new, output(system, y, new, k)
+            return new, view(new) if isinstance(save, AtNodes) else None
 
         def undo(system: AbstractSystem, y: State, k: Any) -> tuple[State, PyTree]:
             return self.stages(system, back(k), y)[0], None
@@ -137,6 +145,9 @@ class AbstractFixedStep(AbstractIntegrator):
             indices = np.asarray(save.indices, int)
             return jax.tree.map(lambda a: a[indices], _with_start(view(y), outputs))
         values, starts, ends = outputs
+        if smooth:
+            last = slope_at_end(system, end, jnp.asarray(self.steps - 1))
+            ends = jax.tree.map(lambda a, b: jnp.concatenate([a[1:], b[None]]), starts, last)
         s = save.times / abs(h)
         s = self.steps - s if reverse else s
         return hermite(s, h, _with_start(view(y), values), starts, ends)

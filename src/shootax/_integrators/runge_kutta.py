@@ -21,6 +21,17 @@ class AbstractRungeKutta(AbstractFixedStep):
     def stages(
         self, system: AbstractSystem, step: Step, y: State
     ) -> tuple[State, list[tuple[TimePoint, State]]]:
+        new, stages, _ = self._evaluated(system, step, y)
+        return new, stages
+
+    def moved_with_slope(self, system: AbstractSystem, step: Step, y: State) -> tuple[State, State]:
+        new, _, slope = self._evaluated(system, step, y)
+        return new, slope
+
+    def _evaluated(
+        self, system: AbstractSystem, step: Step, y: State
+    ) -> tuple[State, list[tuple[TimePoint, State]], State]:
+        """The state after a step, the stages, and the derivative at the first of them, the start."""
         if system.rolled:
             return self._rolled(system, step, y)
         slopes: list[State] = []
@@ -29,11 +40,11 @@ class AbstractRungeKutta(AbstractFixedStep):
             at, point = _advance(y, step.h, row, slopes), step.point(fraction, i)
             stages.append((point, at))
             slopes.append(system(point, at))
-        return _advance(y, step.h, self.weights, slopes), stages
+        return _advance(y, step.h, self.weights, slopes), stages, slopes[0]
 
     def _rolled(
         self, system: AbstractSystem, step: Step, y: State
-    ) -> tuple[State, list[tuple[TimePoint, State]]]:
+    ) -> tuple[State, list[tuple[TimePoint, State]], State]:
         """The same as a loop over the stages, so that the program holds the system once."""
         count, dtype = len(self.fractions), jnp.result_type(*jax.tree.leaves(y))
         matrix = np.array([(*row, *(count - len(row)) * (0.0,)) for row in self.matrix])
@@ -50,7 +61,8 @@ class AbstractRungeKutta(AbstractFixedStep):
         slopes, states = jax.lax.scan(stage, none, lines)
         weights = jnp.asarray(step.h * np.array(self.weights), dtype)
         each = [jax.tree.map(lambda leaf, i=i: leaf[i], states) for i in range(count)]
-        return _combined(y, weights, slopes), list(zip(points, each, strict=True))
+        first = jax.tree.map(lambda leaf: leaf[0], slopes)
+        return _combined(y, weights, slopes), list(zip(points, each, strict=True)), first
 
 
 def _stacked(points: list[TimePoint]) -> TimePoint:

@@ -79,7 +79,8 @@ class AbstractSystem(eqx.Module):
 
     @abc.abstractmethod
     def jumps(self) -> tuple[float, ...]:
-        """The times, if any, at which θ jumps; an adaptive integrator stops there."""
+        """The times, if any, at which θ jumps. An adaptive integrator stops there. If there are any, one
+        with fixed steps evaluates derivatives on both sides of a grid point, to interpolate."""
 
     @abc.abstractmethod
     def start(self) -> ParticleState | None:
