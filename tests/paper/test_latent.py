@@ -64,6 +64,7 @@ def test_options_that_a_recipe_may_have():
     settings = make_settings(experiment, "smoke", formulations=["static-direct"])
     (configuration,) = experiment.configurations(settings)
     more = {"ema": 0.9, "theta3": 0.1, "last": 3, "decoder_activation": "gelu", "weight_decay": 0.5}
+    more |= {"steps": 5}
     changed = dataclasses.replace(settings, options={**settings.options, **more})
     before, after = (experiment.net(s, configuration, 0) for s in (settings, changed))  # pyright: ignore
     assert after.decoder.last.weight.shape == (3, 3, 3, 1)
@@ -71,6 +72,7 @@ def test_options_that_a_recipe_may_have():
     assert after.decoder.activation is not before.decoder.activation
     assert after.net.control.penalty.strength("theta3") == 0.1
     assert before.net.control.penalty.strength("theta3") == 10
+    assert (before.net.integrator.steps, after.net.integrator.steps) == (15, 5)
     optimizer = experiment.task(changed, configuration)[1]["optimizer"]
     assert optimizer.ema == 0.9
     assert optimizer.weight_decay["decoder.last.weight"] == 0.5

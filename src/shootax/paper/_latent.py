@@ -31,9 +31,10 @@ RECIPE = {
     "lift_unit": 1.0,
     "frozen_epochs": 0,
 }
-"""The recipe `paper` of the experiments with images. A recipe may also have `ema`, `theta3` (the
-strength of θ₃ in the penalty), and `last` and `decoder_activation` of the decoder. They are not in
-this one, because it is compared with the settings that are stored with results."""
+"""The recipe `paper` of the experiments with images. A recipe may also have `steps` (of RK4 in all,
+by default one for each frame), `ema`, `theta3` (the strength of θ₃ in the penalty), and `last` and
+`decoder_activation` of the decoder. They are not in this one, because it is compared with the settings
+that are stored with results."""
 
 
 class LatentExperiment(AbstractExperiment):
@@ -56,7 +57,7 @@ def make_model(
         position=Gaussian(std=options["visible"], hidden=options["hidden"]),
         options=options,
         T=float(times[-1]),
-        steps=len(times) - 1,
+        steps=options.get("steps", len(times) - 1),
     )
     channels, norm = options["channels"], options["norm"]
     encoder = ImageEncoder(
