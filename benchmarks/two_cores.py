@@ -1,6 +1,8 @@
 """How much faster `fit` is with `sx.use_cores(2)` than bound to one core: models of images, regression.
 
-python benchmarks/two_cores.py [--epochs 8] [rotating-mnist] [bouncing-balls] [regression-16] ...
+python benchmarks/two_cores.py [--epochs 8] [rotating-mnist] [rotating-mnist/swift] [regression-16] ...
+
+A model of images has the name of its experiment, with a recipe other than the paper's after a slash.
 
 Runs alternate, and the smallest times count. Cores that wait for each other are hit hard by whatever else
 runs: on a busy machine, put `chrt --fifo 1` before the command (as root), so that nothing interrupts.
@@ -15,8 +17,14 @@ import sys
 import time
 from typing import Any
 
-NAMES = ("rotating-mnist", "bouncing-balls", "regression-16", "regression-128")
-SAMPLES, BATCH = 100, 25
+NAMES = (
+    "rotating-mnist",
+    "rotating-mnist/swift",
+    "bouncing-balls",
+    "regression-16",
+    "regression-128",
+)
+SAMPLES = 100
 
 
 def step_ms(name: str, cores: int, epochs: int) -> float:
@@ -45,13 +53,17 @@ def images(name: str) -> tuple[Any, tuple, dict[str, Any], int]:
     """The model, data and options of an experiment at the paper's size, with fewer sequences."""
     from shootax.paper import EXPERIMENTS, make_settings
 
+    name, _, recipe = name.partition("/")
     experiment: Any = EXPERIMENTS[name]
-    settings = make_settings(experiment, "paper", formulations=["dynamic-particles"])
+    settings = make_settings(
+        experiment, "paper", recipe or "paper", formulations=["dynamic-particles"]
+    )
     settings = dataclasses.replace(settings, options={**settings.options, "training": SAMPLES})
     (configuration,) = experiment.configurations(settings)
     data, options = experiment.task(settings, configuration)
-    kept = {"optimizer": options["optimizer"], "batch_size": BATCH}
-    return experiment.net(settings, configuration, 0), data, kept, SAMPLES // BATCH
+    batch = experiment.batch_size(settings)
+    kept = {"optimizer": options["optimizer"], "batch_size": batch}
+    return experiment.net(settings, configuration, 0), data, kept, SAMPLES // batch
 
 
 def regression(name: str) -> tuple[Any, tuple, dict[str, Any], int]:
