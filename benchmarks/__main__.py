@@ -44,7 +44,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
             show_markdown(given.markdown)
         else:
             run(
-                planned(given.cases, given.parts, given.threads, given.quick),
+                planned(
+                    given.cases, given.parts, given.threads, given.quick, given.costs is not None
+                ),
                 given.json,
                 given.costs,
                 given.minutes,

@@ -11,13 +11,7 @@ from benchmarks.speed.settings import Settings, record
 from benchmarks.speed.timing import summarise
 
 PROGRAM = pathlib.Path(__file__).parents[1] / "two_cores.py"
-NAMES = (
-    "rotating-mnist",
-    "rotating-mnist/swift",
-    "bouncing-balls",
-    "regression-16",
-    "regression-128",
-)
+NAMES = ("rotating-mnist", "rotating-mnist/swift", "bouncing-balls", "regression-16")
 
 
 def records(settings: Settings) -> Iterator[dict[str, Any]]:

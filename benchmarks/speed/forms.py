@@ -76,7 +76,8 @@ LARGE = tuple(
 def records(settings: Settings) -> Iterator[dict[str, Any]]:
     """For each shape the chosen form against the other. A ratio below 1 is a wrong choice."""
     platform = default_platform()
-    shapes = SHAPES if platform == "cpu" else LARGE
+    every = SHAPES if settings.fitting else OTHERS
+    shapes = every if platform == "cpu" else LARGE
     for shape in shapes[::6] if settings.quick else shapes:
         dim, inflation, particles, batch = shape
         name = f"d={dim}, α={inflation}, K={particles}, batch {batch}"

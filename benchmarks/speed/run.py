@@ -122,7 +122,7 @@ def _plain(settings: Settings) -> dict[str, Any]:
 
 
 def planned(
-    cases: str | None, parts: str | None, threads_wanted: str, quick: bool
+    cases: str | None, parts: str | None, threads_wanted: str, quick: bool, fitting: bool = False
 ) -> list[Settings]:
     """The runs that the options ask for. Of both, that with all cores has the race and the part `cores`,
     which is not for one."""
@@ -130,10 +130,11 @@ def planned(
     every = len(available_cores())
     measured, chosen = names(parts, PARTS), names(cases, CASES)
     if threads_wanted != "both":
-        return [Settings(1 if threads_wanted == "1" else every, measured, chosen, quick=quick)]
+        number = 1 if threads_wanted == "1" else every
+        return [Settings(number, measured, chosen, quick, fitting)]
     alone = tuple(part for part in measured if part != "cores")
     shared = tuple(part for part in ("race", "cores") if part in measured and every > 1)
-    runs = [Settings(1, alone, chosen, quick=quick), Settings(every, shared, chosen, quick=quick)]
+    runs = [Settings(1, alone, chosen, quick, fitting), Settings(every, shared, chosen, quick)]
     return [run for run in runs if run.parts]
 
 

@@ -27,12 +27,14 @@ PARTS = (
 
 @dataclasses.dataclass(frozen=True)
 class Settings:
-    """The parts and cases to measure, the number of threads, and whether a rough look is enough."""
+    """The parts and cases to measure, the number of threads, whether a rough look is enough, and whether
+    the cost model is to be fitted: then all shapes are measured, else those it was not fitted to."""
 
     threads: int = 1
     parts: tuple[str, ...] = PARTS
     cases: tuple[str, ...] = tuple(CASES)
     quick: bool = False
+    fitting: bool = False
 
     def __post_init__(self):
         checks.positive_integer(self.threads, "threads")
@@ -44,7 +46,7 @@ class Settings:
     @property
     def seconds(self) -> float:
         """How long one comparison may take."""
-        return 1.0 if self.quick else 6.0
+        return 1.0 if self.quick else 5.0
 
     @property
     def chosen(self) -> list[Case]:

@@ -66,6 +66,8 @@ def test_both_numbers_of_threads_are_planned_and_names_checked():
     (run,) = planned("spiral-32, regression-16", "memory,forms", "1", False)
     assert run.cases == ("spiral-32", "regression-16")
     assert run.parts == ("memory", "forms")
+    assert not run.fitting
+    assert all(each.fitting for each in planned(None, "forms", "all", False, fitting=True))
     with pytest.raises(ValueError, match="threads"):
         planned(None, None, "three", False)
 
