@@ -59,13 +59,15 @@ def test_versions_of_digits_take_the_place_of_epochs():
     assert (told["epochs"], len(sampler.frames)) == (1, 100)
 
 
+MORE = {"ema": 0.9, "theta3": 0.1, "last": 3, "decoder_activation": "gelu", "weight_decay": 0.5}
+MORE |= {"steps": 5}
+
+
 def test_options_that_a_recipe_may_have():
     experiment = EXPERIMENTS["rotating-mnist"]
     settings = make_settings(experiment, "smoke", formulations=["static-direct"])
     (configuration,) = experiment.configurations(settings)
-    more = {"ema": 0.9, "theta3": 0.1, "last": 3, "decoder_activation": "gelu", "weight_decay": 0.5}
-    more |= {"steps": 5}
-    changed = dataclasses.replace(settings, options={**settings.options, **more})
+    changed = dataclasses.replace(settings, options={**settings.options, **MORE})
     before, after = (experiment.net(s, configuration, 0) for s in (settings, changed))  # pyright: ignore
     assert after.decoder.last.weight.shape == (3, 3, 3, 1)
     assert before.decoder.last is None
@@ -76,7 +78,23 @@ def test_options_that_a_recipe_may_have():
     optimizer = experiment.task(changed, configuration)[1]["optimizer"]
     assert optimizer.ema == 0.9
     assert optimizer.weight_decay["decoder.last.weight"] == 0.5
-    (fitted,) = experiment.train(dataclasses.replace(changed, epochs=1), configuration, [0])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("name", "recipe", "more"),
+    [
+        ("rotating-mnist", "paper", MORE),
+        ("rotating-mnist", "swift", {}),
+        ("bouncing-balls", "full", {"batch_size": 25, "channels": [2, 4, 8]}),
+    ],
+)
+def test_recipes_of_images_train(name, recipe, more):
+    experiment = EXPERIMENTS[name]
+    settings = make_settings(experiment, "smoke", recipe, formulations=["dynamic-particles"])
+    settings = dataclasses.replace(settings, epochs=1, options={**settings.options, **more})
+    (configuration,) = experiment.configurations(settings)
+    (fitted,) = experiment.train(settings, configuration, [0])
     assert isinstance(fitted, sx.FitResult)
     assert np.isfinite(fitted.history["objective"]).all()
 
