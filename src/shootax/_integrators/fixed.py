@@ -120,9 +120,8 @@ class AbstractFixedStep(AbstractIntegrator):
         def back(k: Any) -> Step:
             return Step(k, start + (k + 1).astype(dtype) * h, -h)
 
-        smooth = (
-            not system.jumps()
-        )  # then a step ends with the derivative that the next one starts with
+        # Where θ does not jump, a step ends with the derivative that the next one starts with.
+        smooth = not system.jumps()
 
         def slope_at_end(system: AbstractSystem, y: State, k: Any) -> PyTree:
             return view(system(step(k).point(1.0, 0), y))
