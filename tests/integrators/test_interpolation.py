@@ -2,12 +2,14 @@
 
 import equinox as eqx
 import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
 import shootax as sx
 from shootax._fields.host import run
 from shootax._integrators.interpolation import hermite
+from shootax._systems import PathSystem, PiecewisePath
 
 CUBIC = np.polynomial.Polynomial([0.3, -1.0, 0.7, 0.4])
 
@@ -79,3 +81,52 @@ def test_times_between_grid_points_cost_few_evaluations(formulation, more):
         return outside + 4 * str(scan).count(" tanh ")
 
     assert evaluations([0.1, 1.0]) == evaluations([0.2, 1.0]) + more
+
+
+class Covered(eqx.Module):
+    """A path that does not show its blocks."""
+
+    path: PiecewisePath
+
+    def __call__(self, point):
+        return self.path(point)
+
+
+class OneLoop(sx.Piecewise):
+    """The same weights in one loop over all steps."""
+
+    def system(self, field, batch):
+        system = super().system(field, batch)
+        return PathSystem(field, Covered(system.path), system.jumps())
+
+
+@pytest.mark.parametrize("gradient", [sx.Direct(), sx.Checkpointed(), sx.Reversed()], ids=repr)
+@pytest.mark.parametrize("reverse", [False, True], ids=["forwards", "back"])
+def test_blocks_one_by_one_are_one_loop_over_all_steps(gradient, reverse):
+    """Four steps in each of two blocks, for all that is asked along the way and its gradient."""
+    field = sx.UpDown(1, 3)
+    integrator = sx.RK4(8, gradient=gradient)
+    z = np.random.default_rng(0).normal(size=(2, 4))
+    times = np.array([0.1, 0.5, 0.625, 0.8])
+    asked = {"end": None, "grid": np.array([0.25, 0.5, 0.875]), "between": times}
+
+    def states(control, z, name):
+        when = asked[name]
+        if when is not None and reverse:
+            when = when[::-1]
+        return sx.flow(field, control, z, times=when, integrator=integrator, reverse=reverse)
+
+    @eqx.filter_jit
+    def values(control, z):
+        def total(inputs):
+            found = {name: states(*inputs, name) for name in asked}
+            return sum(jnp.sin(7 * a).sum() for a in found.values()), found
+
+        return eqx.filter_value_and_grad(total, has_aux=True)((control, z))
+
+    key = jax.random.key(0)
+    first, second = (values(kind(field, 2, key=key), z) for kind in (sx.Piecewise, OneLoop))
+    for a, b in zip(jax.tree.leaves(first), jax.tree.leaves(second), strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-12, atol=1e-12)
+    assert sx.Piecewise(field, 2, key=key).system(field, 2).pieces(8) is not None
+    assert OneLoop(field, 2, key=key).system(field, 2).pieces(8) is None

@@ -17,28 +17,7 @@ from shootax._controls.base import (
 from shootax._fields import AbstractField
 from shootax._integrators import AbstractIntegrator
 from shootax._penalties import AbstractPenalty, Penalty
-from shootax._systems import AbstractSystem, PathSystem, TimePoint
-
-
-class ConstantPath(eqx.Module):
-    """The same θ at all times."""
-
-    theta: PyTree[Array]
-
-    def __call__(self, point: TimePoint) -> PyTree[Array]:
-        return self.theta
-
-
-class PiecewisePath(eqx.Module):
-    """The θ of block $\\lfloor t/Δt \\rfloor$."""
-
-    thetas: PyTree[Array]
-    T: float = eqx.field(static=True)
-
-    def __call__(self, point: TimePoint) -> PyTree[Array]:
-        blocks = jax.tree.leaves(self.thetas)[0].shape[0]
-        block = jnp.clip(jnp.floor(point.inside * blocks / self.T).astype(int), 0, blocks - 1)
-        return jax.tree.map(lambda leaf: leaf[block], self.thetas)
+from shootax._systems import AbstractSystem, ConstantPath, PathSystem, PiecewisePath
 
 
 def check_control(field: AbstractField, penalty: Penalty | None) -> None:

@@ -11,7 +11,6 @@ from jaxtyping import Array, Float, PRNGKeyArray, PyTree
 
 from shootax import _checks as checks
 from shootax._controls.base import AbstractControl, Quadrature, checked_horizon, checked_penalty
-from shootax._controls.direct import ConstantPath
 from shootax._ensemble import AbstractPosition, Ensemble, Uniform
 from shootax._fields import AbstractField
 from shootax._integrators import (
@@ -23,6 +22,7 @@ from shootax._maximisers import AbstractIterative, AbstractMaximiser, checked_ma
 from shootax._penalties import Penalty, penalty_at
 from shootax._systems import (
     AbstractSystem,
+    ConstantPath,
     ParticleState,
     PathSystem,
     State,

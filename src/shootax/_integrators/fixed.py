@@ -1,6 +1,7 @@
 """Integration on a fixed grid: one compiled loop over the steps, whatever the method."""
 
 import abc
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import equinox as eqx
@@ -120,16 +121,13 @@ class AbstractFixedStep(AbstractIntegrator):
         def back(k: Any) -> Step:
             return Step(k, start + (k + 1).astype(dtype) * h, -h)
 
-        # Where θ does not jump, a step ends with the derivative that the next one starts with.
-        smooth = not system.jumps()
-
         def slope_at_end(system: AbstractSystem, y: State, k: Any) -> PyTree:
             return view(system(step(k).point(1.0, 0), y))
 
         def body(system: AbstractSystem, y: State, k: Any) -> tuple[State, PyTree]:
             if isinstance(save, AtTimes):
                 new, first = self.moved_with_slope(system, step(k), y)
-                last = None if smooth else slope_at_end(system, new, k)
+                last = slope_at_end(system, new, k) if system.jumps() else None
                 return new, (view(new), view(first), last)
             new, _ = self.stages(system, step(k), y)
             return new, view(new) if isinstance(save, AtNodes) else None
@@ -137,16 +135,27 @@ class AbstractFixedStep(AbstractIntegrator):
         def undo(system: AbstractSystem, y: State, k: Any) -> tuple[State, PyTree]:
             return self.stages(system, back(k), y)[0], None
 
-        end, outputs = self.gradient.run(body, undo, system, y, self.steps)
+        def travel(system: AbstractSystem, y: State, steps: int) -> tuple[State, PyTree]:
+            end, outputs = self.gradient.run(body, undo, system, y, steps)
+            if isinstance(save, AtTimes) and not system.jumps():
+                # Where θ does not jump, a step ends with the derivative that the next one starts with.
+                values, starts, _ = outputs
+                last = slope_at_end(system, end, jnp.asarray(steps - 1))
+                ends = jax.tree.map(lambda a, b: jnp.concatenate([a[1:], b[None]]), starts, last)
+                outputs = values, starts, ends
+            return end, outputs
+
+        pieces = system.pieces(self.steps)
+        if pieces is None:
+            end, outputs = travel(system, y, self.steps)
+        else:
+            end, outputs = _one_by_one(travel, *pieces, y, self.steps, reverse)
         if isinstance(save, AtEnd):
             return view(end)
         if isinstance(save, AtNodes):
             indices = np.asarray(save.indices, int)
             return jax.tree.map(lambda a: a[indices], _with_start(view(y), outputs))
         values, starts, ends = outputs
-        if smooth:
-            last = slope_at_end(system, end, jnp.asarray(self.steps - 1))
-            ends = jax.tree.map(lambda a, b: jnp.concatenate([a[1:], b[None]]), starts, last)
         s = save.times / abs(h)
         s = self.steps - s if reverse else s
         return hermite(s, h, _with_start(view(y), values), starts, ends)
@@ -157,6 +166,27 @@ class AbstractFixedStep(AbstractIntegrator):
         if s.ndim != 1 or not np.allclose(s, np.round(s), rtol=0, atol=1e-5):
             return None
         return tuple(int(i) for i in np.round(s))
+
+
+def _one_by_one(
+    travel: Callable[[AbstractSystem, State, int], tuple[State, PyTree]],
+    make: Callable[[PyTree], AbstractSystem],
+    stacked: PyTree[Array],
+    y: State,
+    steps: int,
+    reverse: bool,
+) -> tuple[State, PyTree]:
+    """Travels through the pieces of a system, the last one first in reverse. Nothing in a piece depends
+    on time, so each counts its steps from zero."""
+    each = steps // jax.tree.leaves(stacked)[0].shape[0]
+
+    def piece(y: State, arrays: PyTree) -> tuple[State, PyTree]:
+        return travel(make(arrays), y, each)
+
+    end, outputs = jax.lax.scan(piece, y, stacked, reverse=reverse)
+    if reverse:
+        outputs = jax.tree.map(lambda a: a[::-1], outputs)
+    return end, jax.tree.map(lambda a: a.reshape(steps, *a.shape[2:]), outputs)
 
 
 def _with_start(first: PyTree[Array], rest: PyTree[Array]) -> PyTree[Array]:

@@ -14,6 +14,8 @@ from shootax._systems.costs import form_costs as form_costs
 from shootax._systems.dense import DenseSystem as DenseSystem
 from shootax._systems.kernel import KernelSystem as KernelSystem
 from shootax._systems.linear import LinearSystem as LinearSystem
+from shootax._systems.path import ConstantPath as ConstantPath
 from shootax._systems.path import PathSystem as PathSystem
+from shootax._systems.path import PiecewisePath as PiecewisePath
 from shootax._systems.warm_start import WarmStartSystem as WarmStartSystem
 from shootax._systems.warm_start import first_guess as first_guess

@@ -5,6 +5,7 @@ made once for a flow, so whatever can be prepared outside the time loop is prepa
 """
 
 import abc
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import equinox as eqx
@@ -66,6 +67,19 @@ class ParticleState(NamedTuple):
     guess: PyTree[Array] | None = None
 
 
+class Pieces(NamedTuple):
+    """Systems that act one after the other.
+
+    **Arguments:**
+
+    - `make`: a system from its arrays.
+    - `stacked`: these arrays, with a leading axis for the systems.
+    """
+
+    make: "Callable[[PyTree[Array]], AbstractSystem]"
+    stacked: PyTree[Array]
+
+
 class AbstractSystem(eqx.Module):
     """Particles and data, and how they move."""
 
@@ -81,6 +95,14 @@ class AbstractSystem(eqx.Module):
     def jumps(self) -> tuple[float, ...]:
         """The times, if any, at which θ jumps. An adaptive integrator stops there. If there are any, one
         with fixed steps evaluates derivatives on both sides of a grid point, to interpolate."""
+
+    def pieces(self, steps: int) -> Pieces | None:
+        """Systems whose θ is constant and that act one after the other, each for an equal share of the
+        steps of an even grid; `None` where there is no such thing.
+
+        A loop over pieces takes θ once for each of them, and so does its gradient.
+        """
+        return None
 
     @abc.abstractmethod
     def start(self) -> ParticleState | None:

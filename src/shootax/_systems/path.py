@@ -3,10 +3,37 @@
 from collections.abc import Callable
 
 import equinox as eqx
+import jax
+import jax.numpy as jnp
 from jaxtyping import Array, PyTree
 
 from shootax._fields import AbstractField
-from shootax._systems.base import AbstractSystem, State, TimePoint
+from shootax._systems.base import AbstractSystem, Pieces, State, TimePoint
+
+
+class ConstantPath(eqx.Module):
+    """The same θ at all times."""
+
+    theta: PyTree[Array]
+
+    def __call__(self, point: TimePoint) -> PyTree[Array]:
+        return self.theta
+
+
+class PiecewisePath(eqx.Module):
+    """The θ of block $\\lfloor t/Δt \\rfloor$."""
+
+    thetas: PyTree[Array]
+    T: float = eqx.field(static=True)
+
+    @property
+    def blocks(self) -> int:
+        return jax.tree.leaves(self.thetas)[0].shape[0]
+
+    def __call__(self, point: TimePoint) -> PyTree[Array]:
+        passed = jnp.floor(point.inside * self.blocks / self.T).astype(int)
+        block = jnp.clip(passed, 0, self.blocks - 1)
+        return jax.tree.map(lambda leaf: leaf[block], self.thetas)
 
 
 class PathSystem(AbstractSystem):
@@ -36,6 +63,11 @@ class PathSystem(AbstractSystem):
 
     def jumps(self) -> tuple[float, ...]:
         return self.jump_times
+
+    def pieces(self, steps: int) -> Pieces | None:
+        if not isinstance(self.path, PiecewisePath) or steps % self.path.blocks:
+            return None
+        return Pieces(lambda theta: PathSystem(self.field, ConstantPath(theta)), self.path.thetas)
 
     def start(self) -> None:
         return None
