@@ -5,10 +5,10 @@
 #
 # $$E = \sum_k h R(θ_k) + γ \sum_i \ell(z_i(T))$$
 #
-# has free weights in every layer. At a minimum of $E$ they satisfy conditions, and these conditions are
-# exactly one method for Hamilton's equations: symplectic Euler. So a shooting network with
-# `SymplecticEuler` becomes, once trained, a ResNet that is a critical point of its own training
-# energy, to rounding. You will check that here with free weights and plain JAX.
+# has free weights in every layer. At a minimum of $E$ they satisfy optimality conditions, and these conditions
+# are exactly a method for Hamilton's equations: symplectic Euler. A trained shooting network with
+# `SymplecticEuler` is therefore a ResNet that is a critical point of its own training energy, up to rounding.
+# In this tutorial you check this with free weights and plain JAX.
 
 # %%
 import equinox as eqx
@@ -26,8 +26,8 @@ GAMMA, LAYERS, T = 5.0, 20, 1.2
 # %% [markdown]
 # ## A particle on every sample
 #
-# The theorem is about as many particles as samples, with the particles on them. Four samples are enough to
-# see it. `Ensemble.on` puts one particle on each state.
+# The theorem assumes one particle on each sample. Four samples are enough to see it. `Ensemble.on` puts one
+# particle on each state.
 
 # %%
 field = sx.Affine(dim=3, activation="tanh")
@@ -46,7 +46,7 @@ def shooting(integrator):
 # %% [markdown]
 # ## Train the momenta to convergence
 #
-# Adam would take long for the last digits, so we use BFGS, and then a root of the gradient.
+# Adam would need a long time for the last digits, so we use BFGS, followed by a root finder for the gradient.
 
 # %%
 
@@ -88,8 +88,8 @@ for integrator in (sx.SymplecticEuler(LAYERS), sx.Euler(LAYERS), sx.RK4(LAYERS))
 # %% [markdown]
 # ## The same network with free weights
 #
-# A plain loop over layers, with nothing of shootax in it but $f$ and $R$. Its weights are those that the
-# particles generate, layer by layer, which is what baking gives.
+# This is a plain loop over layers that uses only $f$ and $R$ from shootax. Its weights are those that the
+# particles generate, layer by layer, which baking lists.
 
 # %%
 
@@ -130,14 +130,14 @@ for (name, net), colour in zip(nets.items(), ("#009E73", "#E69F00", "#56B4E9"), 
 axis.set(xlabel="layer", ylabel="relative gradient of the free energy")
 axis.legend()
 # %% [markdown]
-# With symplectic Euler nothing is left to gain for the weights of any layer: the gradient is rounding. The
-# other integrators solve the same differential equation, and well, but their weights are not optimal for
-# these twenty layers. With more layers the difference fades.
+# With symplectic Euler, the weights of every layer are optimal: the gradient is zero up to rounding. The
+# other integrators also solve the differential equation well, but their weights are not optimal for
+# these twenty layers. With more layers, the difference gets smaller.
 #
 # ## Final momenta are the gradient of the loss
 #
-# The other half of the theorem: $p(T) = -γ∇\ell$. The arrows are the momenta at the end, the crosses the
-# targets, in the first two of three dimensions.
+# The other half of the theorem is $p(T) = -γ∇\ell$. The arrows show $-γ∇\ell$ at the outputs, and the crosses
+# show the targets, in the first two of three dimensions.
 
 # %%
 net = nets["SymplecticEuler"]

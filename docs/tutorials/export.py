@@ -1,8 +1,8 @@
 # %% [markdown]
 # # From trained model to ONNX, PyTorch and NumPy
 #
-# Data never act on particles. So once a model is trained its weights can be worked out for good, and
-# what is left is a plain residual network that any program can run.
+# Data never act on particles. After training, you can therefore compute the weights once, which leaves a
+# plain residual network that any program can run.
 
 # %%
 import jax
@@ -19,8 +19,8 @@ net = sx.fit(net, x, y, epochs=100).net
 # %% [markdown]
 # ## Baking
 #
-# `bake` lists the weights stage by stage. The result is a net as well, without particles, and its output
-# is the same to rounding.
+# `bake` lists the weights stage by stage. The result is a net without particles, and its output
+# is the same up to rounding.
 
 # %%
 plain = sx.bake(net)
@@ -29,7 +29,7 @@ print(f"largest difference {np.abs(np.asarray(net(x) - plain(x))).max():.1e}")
 print(f"{sx.count(net)} numbers become {sx.count(plain)}")
 
 # %% [markdown]
-# A plain network may take fewer steps than the particles did. How much does that change?
+# A plain network may take fewer steps than the particles. How much does this change the output?
 
 # %%
 report = sx.bake_report(net, x, steps=(10, 5, 3, 2, 1))
@@ -48,7 +48,7 @@ print(small.integrator)
 # %% [markdown]
 # ## Files for other programs
 #
-# One function writes them all.
+# One function writes all formats.
 
 # %%
 for to, name in (("onnx", "net.onnx"), ("torch", "net_torch.py"), ("numpy", "net_numpy.npz")):
@@ -56,8 +56,8 @@ for to, name in (("onnx", "net.onnx"), ("torch", "net_torch.py"), ("numpy", "net
     print(f"{to:6}", *(f"{file.name} ({file.stat().st_size / 1000:.0f} kB)" for file in files))
 
 # %% [markdown]
-# Each of them gives the same output. `difference` runs the file in the program it is for, on random
-# inputs. It is `None` where that program is not installed.
+# All of them give the same output. `difference` runs the file on random inputs, in the program it is for,
+# and returns the difference from the model. It returns `None` if that program is not installed.
 
 # %%
 for to, name in (("onnx", "net.onnx"), ("torch", "net_torch.py"), ("numpy", "net_numpy.npz")):
@@ -77,7 +77,7 @@ print(np.asarray(net(np.array([[0.5], [1.0]], np.float32))).ravel())
 # %% [markdown]
 # ### PyTorch
 #
-# The file is readable, needs PyTorch alone, and can be trained further. Its first lines:
+# The file is readable, needs only PyTorch, and can be trained further. These are its first lines:
 
 # %%
 with open("net_torch.py") as file:
@@ -86,7 +86,7 @@ with open("net_torch.py") as file:
 # %% [markdown]
 # ### NumPy
 #
-# Beside the weights stands a reader of about 40 lines, which needs NumPy alone.
+# Next to the weights is a reader of about 40 lines, which needs only NumPy.
 
 # %%
 import net_numpy

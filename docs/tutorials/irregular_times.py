@@ -1,8 +1,8 @@
 # %% [markdown]
 # # Sequences with irregular times
 #
-# Depth can be the time of your data. You will learn a spiral from short pieces of it that were observed
-# at uneven times, different for every piece, and then ask for any time in between.
+# Depth can be the time of your data. In this tutorial you learn a spiral from short pieces, which are
+# observed at uneven times that differ from piece to piece. Then you evaluate the model at any time in between.
 
 # %%
 import jax
@@ -14,8 +14,8 @@ import shootax as sx
 # %% [markdown]
 # ## The data
 #
-# Points move around the origin and outwards. Each of 200 samples is a start, five times of its own, and
-# noisy observations at these times.
+# Points move around the origin and outwards. Each of the 200 samples consists of a starting point, five times
+# and noisy observations at these times.
 
 # %%
 
@@ -46,8 +46,8 @@ axis.set(title="25 samples; starts in orange")
 # %% [markdown]
 # ## Training on trajectories
 #
-# Pass the times to `fit`: one row for all samples, or a row for each. The targets then have a time axis
-# after the samples. A weaker penalty than the default lets the net follow the data closely.
+# Pass the times to `fit`, either one row for all samples or one row per sample. The targets then have a time
+# axis after the sample axis. A penalty weaker than the default lets the net follow the data closely.
 
 # %%
 field = sx.UpDown(dim=2, inflation=8, activation="tanh")
@@ -59,8 +59,8 @@ sx.plots.history(result)
 # %% [markdown]
 # ## Any time in between
 #
-# `net(x, times)` reports the output at the times you ask for. Times on the grid of the integrator are
-# exact, others are interpolated to fourth order within a step.
+# `net(x, times)` returns the output at the given times. Outputs at grid points of the integrator need no
+# interpolation; others are interpolated to fourth order within a step.
 
 # %%
 new = random.normal(0, 0.7, (100, 2))
@@ -76,10 +76,10 @@ for path, exact in zip(paths[:12], true[:12], strict=True):
 axis.set_aspect("equal")
 axis.set(title="learned (green) on the truth (grey)")
 # %% [markdown]
-# ## Further than the data
+# ## Beyond the data
 #
-# Data reached to $t = 1$, and so does the net. To go on, start again from where you are: depth is only
-# as long as $T$.
+# The data end at $t = 1$, and so does the net, whose depth is $T$. To continue, start again from the last
+# output.
 
 # %%
 points, long = np.array([[0.4, 0.0]]), []
@@ -97,5 +97,5 @@ axis.legend()
 # %% [markdown]
 # ## When you only want forecasts
 #
-# [`ShootingForecaster`](../guides/tables.md#sequences) does scaling, missing entries, uneven times and
-# early stopping for you.
+# [`ShootingForecaster`](../guides/tables.md#sequences) handles scaling, missing entries, uneven times and
+# early stopping.

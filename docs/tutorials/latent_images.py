@@ -1,10 +1,10 @@
 # %% [markdown]
 # # Latent dynamics of images
 #
-# A latent model encodes the first frame of a sequence to a point, lets a shooting network move it along
-# its depth, which is the time of the sequence, and decodes the points that it passes. Here handwritten
-# threes turn once around. This is a small version of the paper's experiment, with few epochs
-# [the full one](../paper/rotating-mnist.md) trains for 20 minutes.
+# A latent model encodes the first frame of a sequence to a point in a latent space. A shooting network moves
+# this point along its depth, which is the time of the sequence, and a decoder turns the points it passes into
+# frames. The data are rotating handwritten threes. This is a small version of the paper's experiment, with
+# few epochs; [the full one](../paper/rotating-mnist.md) trains for 20 minutes.
 
 # %%
 import jax
@@ -27,7 +27,7 @@ times = train.times[:9:2]
 print(frames.shape, times)
 
 # %% [markdown]
-# Each sequence has five frames here, from upright to turned by 192 degrees.
+# Each sequence has five frames, from upright to a rotation by 192 degrees.
 
 # %%
 
@@ -47,8 +47,8 @@ show(frames[:3], ("one", "two", "three"))
 # %% [markdown]
 # ## The model
 #
-# Three parts, each of which you may replace by a module of your own. The net moves points of a latent
-# space of ten numbers.
+# The model has three parts, and you can replace each of them with your own module. The net moves points of a
+# ten-dimensional latent space.
 
 # %%
 keys = jax.random.split(jax.random.key(0), 4)
@@ -64,8 +64,8 @@ model = sx.nn.LatentModel(
 print(f"{sx.count(model)} parameters, {sx.count(model.net)} of them in the net")
 
 # %% [markdown]
-# `fit` trains any Equinox module that holds a net. The first frame is the input, all frames are the
-# target. The penalty counts less here than by default, as in the paper's setting for these data.
+# `fit` trains any Equinox module that contains a net. The first frame is the input, and all frames are the
+# target. As in the paper's setting for these data, the penalty is weaker than by default.
 
 # %%
 first = frames[:, :1]
@@ -75,7 +75,7 @@ sx.plots.history(result)
 # %% [markdown]
 # ## New digits
 #
-# The model sees the first frame of a sequence that it was never trained on, and makes up the rest.
+# The model sees the first frame of a sequence that it was not trained on, and predicts the other frames.
 
 # %%
 predicted = np.asarray(model(held_out[:, :1]))
@@ -87,7 +87,7 @@ show([held_out[0], predicted[0], held_out[1], predicted[1]], ("truth", "model", 
 # %% [markdown]
 # ## Between the frames
 #
-# Depth is continuous, so the model can be asked for times at which it never saw a frame.
+# Depth is continuous, so you can evaluate the model at times for which it never saw a frame.
 
 # %%
 between = np.linspace(0, times[-1], 9)
@@ -101,8 +101,8 @@ for axis, frame, t in zip(axes, many, between, strict=True):
 # %% [markdown]
 # ## The latent space
 #
-# The paths of 30 digits, on the two largest principal components. Digits of a similar shape take
-# similar ways.
+# The plot shows the paths of 30 digits, projected onto the two largest principal components. Digits of
+# similar shape take similar paths.
 
 # %%
 codes = model.encoder(held_out[:30, :1])

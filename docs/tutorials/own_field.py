@@ -1,9 +1,9 @@
 # %% [markdown]
 # # A field of your own
 #
-# You write $f(z, θ)$ as ordinary JAX code. The equations of shooting, their gradients, and the fastest
-# way to evaluate them follow from it. Here you learn the damped swing of a pendulum from data, with a
-# field that knows some physics.
+# You write $f(z, θ)$ as ordinary JAX code. shootax derives the shooting equations, their gradients and a
+# fast way to evaluate them. In this tutorial you learn the motion of a damped pendulum from data, with a
+# field that encodes some physics.
 
 # %%
 import jax
@@ -16,8 +16,8 @@ import shootax as sx
 # %% [markdown]
 # ## The data
 #
-# A state is an angle and a speed. We solve the true equation with small steps, and observe each of 100
-# pendulums four times.
+# A state consists of an angle and a speed. We solve the true equation with small steps, and observe each of
+# 100 pendulums four times.
 
 # %%
 
@@ -42,9 +42,9 @@ seen = np.stack([truth(start, t) for t in times], axis=1)
 # %% [markdown]
 # ## The field
 #
-# A field is a class with three things: the shape of a state, the shapes of the weights, and $f$ for one
-# state. This one knows that an angle changes by the speed, and that forces depend on the angle through
-# a few sine waves. How strong they are is left to the weights.
+# A field is a class that defines three things: the shape of a state, the shapes of the weights, and $f$ for
+# one state. This field encodes that the speed changes the angle, and that forces depend on the angle through
+# a few sine waves. The weights determine how strong the forces are.
 
 # %%
 
@@ -64,14 +64,15 @@ field = Swing()
 print(sx.linearity(field))
 
 # %% [markdown]
-# It is linear in θ, so the weights that maximise the Hamiltonian have a closed form, and shootax takes
-# it. You did not have to derive it. (A field that is nonlinear in θ works as well, by
+# The field is linear in θ, so the weights that maximise the Hamiltonian have a closed form. shootax uses it,
+# and you do not have to derive it. (Fields that are nonlinear in θ work as well, by
 # [an inner maximisation](../guides/fields.md#how-theta-is-found).)
 #
-# ## Training, with two controls
+# ## Training with two controls
 #
-# The pendulum's equation does not depend on time, so here frozen particles, whose weights stay the same,
-# are the natural choice. Particles that move can do it as well, but have to learn that nothing changes.
+# The pendulum's equation does not depend on time. Frozen particles, whose weights are constant in time, are
+# therefore the natural choice. Moving particles can also fit it, but have to learn that the weights do not
+# change.
 
 # %%
 nets = {}
@@ -88,8 +89,8 @@ for name, net in nets.items():
     print(f"{name:18} root mean square error on new pendulums: {error:.3f}")
 
 # %% [markdown]
-# Both pass close to where the pendulums are when they are observed. Between the observations only the static one
-# moves like a pendulum: its assumption is the right one here, and the other has to find it in the data.
+# Both models are close to the pendulums at the observed times. Between the observations, only the static one
+# moves like a pendulum: its assumption is right here, and the other model has to learn it from the data.
 
 # %%
 figure, axes = plt.subplots(1, 3, figsize=(11, 3.6), sharex=True, sharey=True, layout="constrained")
@@ -103,11 +104,11 @@ for one in shown:
 axes[2].set(title="truth", xlabel="angle")
 
 # %% [markdown]
-# ## What was learned
+# ## What the model learned
 #
-# With a field of your own the weights mean something. The true pendulum has a gear of 1, a friction of
-# −0.4 and a first wave of −4 (dotted). The penalty pulls all weights towards zero, so expect them a little
-# small.
+# In your own field, the weights have a meaning. The true pendulum has a gear of 1, a friction of
+# −0.4 and a first wave of −4 (dotted). The penalty pulls all weights towards zero, so expect them to be a
+# little too small.
 
 # %%
 depths = np.linspace(0, 1, 51)
@@ -127,8 +128,9 @@ axes[0].legend(loc="center")
 # %% [markdown]
 # ## Without a class
 #
-# For a one-off, wrap a function. If it is made of products of weights with elementwise functions of the
-# state, shootax recognises its structure, and training is as fast as with the fields of the library.
+# For a field that you use once, wrap a function. If it consists of products of weights with elementwise
+# functions of the state, shootax recognises its structure, and training is as fast as with the library's own
+# fields.
 
 # %%
 

@@ -1,8 +1,8 @@
 # %% [markdown]
 # # Regression and the four formulations
 #
-# You will fit one function four times. The networks differ only in where their weights come from, and
-# pictures show what that changes.
+# In this tutorial you fit one function four times. The networks differ only in where their weights come
+# from, and plots show the effect.
 
 # %%
 import jax
@@ -37,8 +37,8 @@ for name in sx.FORMULATIONS:
     nets[name] = results[name].net
 
 # %% [markdown]
-# How well do they fit, with how many parameters, and at what price? The penalty is
-# $\int_0^T R(θ(t))\,dt$, which training keeps small together with the error.
+# How well do they fit, with how many parameters and what penalty? The penalty is
+# $\int_0^T R(θ(t))\,dt$, which training minimises together with the error.
 
 # %%
 grid = np.linspace(-1.5, 1.5, 301)[:, None]
@@ -49,7 +49,7 @@ for name, net in nets.items():
     print(f"{name:18} {sx.count(net):10d} {error:9.5f} {float(sx.penalty(net)):8.3f}")
 
 # %% [markdown]
-# One seed and 250 epochs decide nothing about which is better; [the paper re-measured](../paper/quadratic.md)
+# One seed and 250 epochs do not show which is better. [The paper re-measured](../paper/quadratic.md)
 # has ten seeds and the full training.
 
 # %%
@@ -62,8 +62,8 @@ axes[0].legend()
 # %% [markdown]
 # ## What happens along depth
 #
-# The same network evaluated at many depths shows how the data travel from $x$ at $t = 0$ to the
-# prediction at $t = 1$. No two lines may cross in the state, but you see only its visible part.
+# Evaluate the same networks at many depths to see how the data travel from $x$ at $t = 0$ to the
+# prediction at $t = 1$. In the full state no two lines can cross, but the plot shows only the visible part.
 
 # %%
 figure, axes = plt.subplots(1, 4, figsize=(11, 2.6), sharey=True, layout="constrained")
@@ -72,8 +72,8 @@ for axis, (name, net) in zip(axes, nets.items(), strict=True):
     axis.set(title=name)
 
 # %% [markdown]
-# And this is how the weights change. They are constant for both static models, jump between blocks for
-# `dynamic-direct`, and move smoothly for shooting.
+# The next plot shows how the weights change. They are constant for both static models, jump between blocks
+# for `dynamic-direct`, and move smoothly for shooting.
 
 # %%
 figure, axes = plt.subplots(1, 4, figsize=(11, 2.6), layout="constrained")
@@ -84,15 +84,15 @@ for axis, (name, net) in zip(axes, nets.items(), strict=True):
 # %% [markdown]
 # ## Particles
 #
-# The 15 particles of the shooting network are all that it stores of its weights. Their positions move
-# exactly as data would; their momenta say how strongly each of them pulls.
+# Instead of weights, the shooting network stores only its 15 particles. Their positions move
+# exactly as data would. Their momenta say how much each of them contributes to the weights.
 
 # %%
 shooting = nets["dynamic-particles"]
 sx.plots.particles(shooting)
 # %% [markdown]
-# The exact flow conserves the Hamiltonian, which for this field equals the penalty. A level line
-# therefore says that ten steps of RK4 are enough.
+# The exact flow conserves the Hamiltonian, which for this field equals the penalty. A horizontal line
+# therefore means that ten steps of RK4 are enough.
 
 # %%
 sx.plots.energy(shooting)
@@ -105,5 +105,5 @@ print(f"drift of the Hamiltonian: {float(sx.hamiltonian_drift(shooting)):.1e}")
 sx.plots.history(results["dynamic-particles"])
 
 # %% [markdown]
-# Next: [a field of your own](own_field.md), or [how to choose](../choose.md) the number of particles and
-# everything else.
+# Next, write [a field of your own](own_field.md), or read [how to choose](../choose.md) the number of
+# particles and other settings.

@@ -1,8 +1,8 @@
 # %% [markdown]
 # # A table with scikit-learn
 #
-# `shootax.sklearn` has estimators that fit into pipelines, grids and cross-validation like any other.
-# You need not know what a particle is.
+# The estimators of `shootax.sklearn` work in pipelines, grid searches and cross-validation like any others.
+# You do not need to know what a particle is.
 
 # %%
 import matplotlib.pyplot as plt
@@ -15,10 +15,10 @@ from sklearn.model_selection import cross_val_score, train_test_split
 from shootax.sklearn import ShootingClassifier, ShootingRegressor
 
 # %% [markdown]
-# ## A number to predict
+# ## Regression
 #
-# Columns and targets are scaled inside, a part of the rows is held out for early stopping, and the best
-# model is kept.
+# The estimator scales columns and targets, holds out some rows for early stopping, and keeps the best
+# model.
 
 # %%
 x, y = load_diabetes(return_X_y=True, as_frame=True)
@@ -36,9 +36,10 @@ low, high = y.min(), y.max()
 axis.plot([low, high], [low, high], color="0.6", lw=1)
 axis.set(xlabel="truth", ylabel="prediction")
 # %% [markdown]
-# A linear model is hard to beat on this table. [The guide](../guides/tables.md#how-good-it-is) compares on four tables.
+# A linear model is hard to beat on this table. [The guide](../guides/tables.md#how-good-it-is) has a
+# comparison on more tables.
 #
-# ## All of scikit-learn's tools work
+# ## scikit-learn's tools
 #
 # The folds of a cross-validation share one compiled program.
 
@@ -70,5 +71,5 @@ again = ShootingRegressor.load("diabetes.safetensors")
 print(np.abs(again.predict(x_test) - predicted).max())
 
 # %% [markdown]
-# From a shell the same is `shootax fit table.csv --target y` and `shootax predict`; see
+# You can do the same from a shell with `shootax fit table.csv --target y` and `shootax predict`. See
 # [the commands](../guides/commands.md).

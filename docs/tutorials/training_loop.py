@@ -1,8 +1,8 @@
 # %% [markdown]
 # # Your own training loop
 #
-# A net is an `equinox.Module`. It can be a layer of a larger model, and that model can be trained by any
-# loop you like. Here a classifier of two half moons, by Optax.
+# A net is an `equinox.Module`. It can be a layer of a larger model, which you can train with any loop. In
+# this tutorial you train a classifier of two half moons with Optax.
 
 # %%
 import equinox as eqx
@@ -21,9 +21,9 @@ x, y = jnp.asarray(x, jnp.float32), jnp.asarray(y)
 # %% [markdown]
 # ## The model
 #
-# A shooting network moves the points, then an ordinary linear layer classifies them. A net takes a whole
-# batch, so that its particles are integrated once for all samples; the layer of Equinox takes one sample,
-# and is mapped.
+# A shooting network moves the points, and an ordinary linear layer classifies them. A net takes a whole
+# batch, so that its particles are integrated once for all samples. The Equinox layer takes one sample, so we
+# `vmap` it.
 
 # %%
 
@@ -47,8 +47,8 @@ model = MoonModel(jax.random.key(0))
 # %% [markdown]
 # ## The loop
 #
-# The objective is yours. `sx.penalty` finds all nets inside a model and adds up $\int R(θ(t))\,dt$; without
-# it particles have nothing to be optimal for.
+# You write the objective. `sx.penalty` finds all nets inside a model and sums $\int R(θ(t))\,dt$ over them.
+# Without this penalty, there is no objective for which the particles are optimal.
 
 # %%
 
@@ -89,14 +89,15 @@ axes[1].scatter(*np.asarray(x).T, c=np.asarray(y), s=6, cmap="cividis")
 # %% [markdown]
 # ## The flow unfolds the moons
 #
-# Points start at the white dots and end at the black ones, where a straight line separates the classes.
+# Points start at the white dots and end at the black dots, where a straight line separates the classes.
 
 # %%
 sx.plots.flow(model.net, np.asarray(x[:80]), colour=np.asarray(y[:80]))
 # %% [markdown]
 # ## Gradients of anything
 #
-# Particles are ordinary parameters. How strongly does the objective pull at each of them, before training?
+# Particles are ordinary parameters. How large is the gradient of the objective for each of them before
+# training?
 
 # %%
 gradient = eqx.filter_grad(objective)(start, x, y)
@@ -107,8 +108,8 @@ axis.set(xlabel="particle", ylabel="norm of the gradient in p")
 # %% [markdown]
 # ## A faster step for small models
 #
-# With small models most time goes into starting operations. [`shootax.TrainingStep`][] keeps all
-# parameters in one vector, so that Adam is a handful of operations.
+# With small models, most of the time goes into launching operations. [`shootax.TrainingStep`][] keeps all
+# parameters in one vector, so that Adam takes only a few operations.
 
 # %%
 fast = sx.TrainingStep(start, objective, optimizer=optimizer)
