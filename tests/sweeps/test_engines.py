@@ -111,7 +111,7 @@ def test_files_travel_and_stay_in_their_folder(tmp_path):
     unpack(pack(tmp_path / "a" / "runs" / "not.json"), tmp_path / "c.json")
     assert (tmp_path / "c.json").read_text() == "{}"
     for name in ("../x", "/x", "a/../../x", "c:x", "a\\b"):
-        with pytest.raises(ValueError, match="must lie in the folder of the sweep"):
+        with pytest.raises(ValueError, match="must be in the folder of the sweep"):
             unpack({name: b""}, tmp_path / "b")
 
 

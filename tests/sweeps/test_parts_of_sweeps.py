@@ -142,12 +142,12 @@ def test_grids_that_will_not_do():
         ((one, {"seed": [1]}), "'seed' is a column of every sweep"),
         ((one, {"x": [1, 1]}), "got 'x-1-s0' twice"),
         ((one, {"x": []}), "leave no configuration"),
-        ((one, {"x": [object()]}), "must be finite numbers, strings"),
-        ((one, {"x": [float("nan")]}), "must be finite numbers, strings"),
+        ((one, {"x": [object()]}), "must be JSON-serialisable"),
+        ((one, {"x": [float("nan")]}), "must be JSON-serialisable"),
     ):
         with pytest.raises(ValueError, match=message):
             grid_sweep(*arguments)
-    with pytest.raises(ValueError, match="different whole numbers"):
+    with pytest.raises(ValueError, match="distinct whole numbers"):
         grid_sweep(one, {"x": [1]}, seeds=[1, 1])
     with pytest.raises(TypeError, match="Each configuration must be a dictionary, got 3"):
         grid_sweep(one, [3])

@@ -92,7 +92,7 @@ def test_a_group_on_another_machine(ray, sweep, tmp_path):
     assert "of this run was removed on its machine" in found["runs"][0]["reason"]
 
     other = {**task(sweep, good, 1), **_common(sweep), "versions": {"numpy": "0.1"}}
-    assert "other versions" in serve(other, board)["runs"][0]["reason"]
+    assert "different versions" in serve(other, board)["runs"][0]["reason"]
 
 
 class Renewed(Near):

@@ -1,6 +1,6 @@
-"""Run one function over a grid of settings and seeds, in processes, and resume after interruptions.
+"""Run a function over a grid of settings and seeds in several processes, and resume if interrupted.
 
-`run_sweep` is all that most users need:
+Most users only need `run_sweep`:
 
 ```python
 # study.py

@@ -1,4 +1,4 @@
-"""How a sweep shows how far it is: bars in a terminal, plain lines elsewhere."""
+"""Progress of a sweep: bars in a terminal, plain lines elsewhere."""
 
 import sys
 import time
@@ -10,7 +10,7 @@ from shootax.sweeps._plan import Group
 
 
 class Display:
-    """Shows what happens in a sweep of so many runs. `say` prints a line."""
+    """The progress of a sweep with `runs` runs. `say` prints a line."""
 
     def __init__(self, say: Callable[[str], None], bars: Any, runs: int, title: str):
         self.say, self._bars = say, bars
@@ -56,7 +56,7 @@ class Display:
 
 @contextmanager
 def display(title: str, runs: int, console: Any = None) -> Iterator[Display]:
-    """A display for a sweep of so many runs, on a console of Rich or, by default, standard error."""
+    """A display for `runs` runs on a Rich console, by default on standard error."""
     try:
         from rich.console import Console
         from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
@@ -82,9 +82,9 @@ def display(title: str, runs: int, console: Any = None) -> Iterator[Display]:
 
 
 def duration(seconds: float) -> str:
-    """A length of time for people.
+    """Format a length of time, as in `3 min`.
 
-    **Arguments:** `seconds`.
+    **Arguments:** `seconds`: the length in seconds.
 
     !!! example
 

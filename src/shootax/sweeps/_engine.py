@@ -12,7 +12,7 @@ from shootax.sweeps._store import Store
 
 
 class Event(NamedTuple):
-    """What happens to a group: `begin`, `progress`, `runs`, `died` or `gone`."""
+    """An event of a group: `begin`, `progress`, `runs`, `died` or `gone`."""
 
     kind: str
     group: Group
@@ -20,33 +20,33 @@ class Event(NamedTuple):
 
 
 class AbstractPool(abc.ABC):
-    """Workers that are running, to be given groups."""
+    """Running workers that accept groups."""
 
     @abc.abstractmethod
     def run(
         self, sweep: Sweep, groups: Sequence[Group], store: Store, checkpoint_seconds: float
     ) -> Iterator[Event]:
-        """Runs all groups, and reports what happens as it does. A group whose event is `runs` is
-        stored already."""
+        """Run all groups and yield events as they happen. A group whose event is `runs` is already
+        stored."""
 
 
 class AbstractEngine(abc.ABC):
-    """Runs the groups of a sweep: [`shootax.sweeps.LocalEngine`][] or
+    """Where the groups of a sweep run: [`shootax.sweeps.LocalEngine`][] or
     [`shootax.sweeps.RayEngine`][]."""
 
     @abc.abstractmethod
     def started(self) -> contextlib.AbstractContextManager[AbstractPool]:
-        """The workers, for as long as a `with` block runs."""
+        """A context manager that starts the workers and ends them on exit."""
 
 
 Engine = AbstractEngine | Literal["local", "ray"]
 
 
 def task(sweep: Sweep, group: Group, checkpoint_seconds: float) -> dict[str, Any]:
-    """What a worker has to know to run a group, as JSON can hold it."""
+    """The JSON-serialisable message that tells a worker to run a group."""
     return {
         "function": sweep.function,
-        "path": sys.path,  # what the parent can import, its workers can
+        "path": sys.path,  # workers can import whatever the parent can
         "group": dataclasses.asdict(group),
         "options": {
             "together": sweep.together,

@@ -1,6 +1,6 @@
 """The environment of a process that may use a given number of threads.
 
-The number must be settled before JAX or another numerical library starts.
+The number must be set before JAX or another numerical library starts.
 """
 
 import os
@@ -27,17 +27,17 @@ def available_cores() -> list[int]:
 
 
 def thread_environment(given: Mapping[str, str], threads: int = 1, jobs: int = 1) -> dict[str, str]:
-    """The environment variables for a process with so many threads on the CPU.
+    """The environment variables for a process with a given number of CPU threads.
 
-    The choice between CPU and GPU is left to JAX and to you (`JAX_PLATFORMS`). One process takes most
-    of the memory of a GPU when it starts; with several `jobs` that is switched off, unless you have
+    The choice between CPU and GPU is left to JAX and to you (`JAX_PLATFORMS`). By default a JAX
+    process preallocates most of a GPU's memory. With several `jobs` this is switched off, unless you
     set `XLA_PYTHON_CLIENT_PREALLOCATE` yourself.
 
     **Arguments:**
 
     - `given`: the environment to start from, such as `os.environ`.
-    - `threads`: how many the process may use.
-    - `jobs`: how many such processes run at once.
+    - `threads`: the number of CPU threads that the process may use.
+    - `jobs`: the number of such processes that run at once.
 
     !!! example
 

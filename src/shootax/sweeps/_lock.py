@@ -12,7 +12,7 @@ HELD = (errno.EACCES, errno.EAGAIN, errno.EDEADLK)
 
 @contextlib.contextmanager
 def locked(path: pathlib.Path) -> Iterator[bool]:
-    """Whether the lock was free. It is released at the end of the block."""
+    """Take the lock and yield whether it was free. Exiting the block releases it."""
     with open(path, "a+", encoding="utf-8") as file:
         try:
             _take(file)
@@ -20,9 +20,9 @@ def locked(path: pathlib.Path) -> Iterator[bool]:
             if error.errno in HELD:
                 yield False
                 return
-            # Some network file systems have no locks; a sweep should run there nevertheless.
+            # Some network file systems have no locks, but a sweep should still run there.
             warnings.warn(
-                f"{path.parent} cannot be locked ({error.strerror}). Do not start two sweeps in it.",
+                f"{path.parent} cannot be locked ({error.strerror}). Do not run two sweeps in it.",
                 stacklevel=2,
             )
         yield True

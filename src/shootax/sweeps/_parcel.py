@@ -1,4 +1,4 @@
-"""Files on their way between machines that share no folder."""
+"""Send files between machines that share no folder."""
 
 import os
 import pathlib
@@ -10,7 +10,7 @@ Parcel = dict[str, bytes]
 
 
 def pack(place: pathlib.Path, leave_out: Iterable[str] = ()) -> Parcel:
-    """A file, under the name `""`, or all files of a folder, under their names in it."""
+    """The contents of a file, under the name `""`, or of all files in a folder, by relative path."""
     if place.is_file():
         return {"": place.read_bytes()}
     skipped = set(leave_out)
@@ -23,11 +23,11 @@ def pack(place: pathlib.Path, leave_out: Iterable[str] = ()) -> Parcel:
 
 
 def unpack(parcel: Mapping[str, bytes], place: pathlib.Path) -> None:
-    """Writes what was packed, each file whole or not at all, and nothing outside of `place`."""
+    """Write packed files, each atomically, and none outside `place`."""
     for name, content in parcel.items():
         inside = pathlib.PurePosixPath(name)
         if inside.is_absolute() or ".." in inside.parts or "\\" in name or ":" in name:
-            raise ValueError(f"A file of a run must lie in the folder of the sweep, got {name!r}.")
+            raise ValueError(f"A file of a run must be in the folder of the sweep, got {name!r}.")
         path = place / inside if name else place
         path.parent.mkdir(parents=True, exist_ok=True)
         with replaced(path) as temporary:
@@ -35,13 +35,13 @@ def unpack(parcel: Mapping[str, bytes], place: pathlib.Path) -> None:
 
 
 def signature(place: pathlib.Path) -> tuple[tuple[str, int, int], ...]:
-    """Changes when a file or a folder of files does."""
+    """A value that changes whenever the file, or any file of the folder, does."""
     paths = [place] if place.is_file() else sorted(place.rglob("*"))
     found = []
     for path in paths:
         try:
             status = os.stat(path)
-        except OSError:  # it was replaced at this moment
+        except OSError:  # it was replaced at that moment
             continue
         found.append((str(path), status.st_mtime_ns, status.st_size))
     return tuple(found)

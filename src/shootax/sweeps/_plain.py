@@ -1,4 +1,4 @@
-"""Results as JSON has them."""
+"""Results as JSON values."""
 
 import math
 import os
@@ -9,9 +9,9 @@ import numpy as np
 
 
 def plain(value: Any) -> Any:
-    """Numbers, strings, lists and dictionaries of Python; arrays become lists.
+    """Convert a result to Python numbers, strings, lists and dictionaries; arrays become lists.
 
-    A number that is not finite is not a measurement, and JSON has no word for it: it becomes `None`.
+    NaN and infinity become `None`, because JSON cannot represent them.
     """
     if value is None or isinstance(value, bool | int | str):
         return value
@@ -23,7 +23,7 @@ def plain(value: Any) -> Any:
         return [plain(each) for each in value]
     if isinstance(value, os.PathLike):
         return os.fspath(value)
-    array = np.asarray(value)  # also arrays and scalars of JAX
+    array = np.asarray(value)  # JAX arrays and scalars, too
     if array.dtype == object or array.dtype.kind not in "biufUSM":
         if array.dtype.name == "bfloat16":
             return plain(array.astype(np.float32))

@@ -1,4 +1,4 @@
-"""What a sweep consists of: a function, and the groups of runs that it is called for."""
+"""The plan of a sweep: a function, and the groups of runs that it is called for."""
 
 import dataclasses
 import hashlib
@@ -13,14 +13,14 @@ from shootax.sweeps._reference import reference, short
 
 Config = dict[str, Any]
 RESERVED = ("seed", "seconds", "processor_seconds", "status", "reason")
-"""Columns of the table of results that every run has."""
+"""Columns that every run has in the table of results."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Group:
     """The runs of one call: one configuration with one seed, or several.
 
-    **Arguments:** the `name` for files, the `title` for people, the configuration `config` and the
+    **Arguments:** the `name` for files, the `title` for display, the configuration `config` and the
     `seeds`.
     """
 
@@ -37,13 +37,13 @@ class Sweep:
     **Arguments:**
 
     - `function`: a reference `module:name`, which workers import.
-    - `settings`: JSON-able values that identify the sweep. A folder that holds a sweep with other
-        settings is refused.
+    - `settings`: JSON-serialisable values that identify the sweep. A folder that holds a sweep with
+        other settings is refused.
     - `groups`: the calls, in the order in which they run.
-    - `title`: for the display.
-    - `together`: whether the function takes the list of a group's seeds and returns a list of
-        results, instead of one seed and one result.
-    - `shared`: JSON-able values for all calls, as `ctx.shared`.
+    - `title`: the title for the display.
+    - `together`: whether the function takes all seeds of a group and returns a list of results,
+        instead of taking one seed and returning one result.
+    - `shared`: JSON-serialisable values that all calls receive as `ctx.shared`.
     """
 
     function: str
@@ -59,7 +59,7 @@ class Sweep:
         names = [group.name for group in self.groups]
         twice = sorted({name for name in names if names.count(name) > 1})
         if twice:
-            raise ValueError(f"Every configuration must occur once, got {twice[0]!r} twice.")
+            raise ValueError(f"Configurations must be distinct, got {twice[0]!r} twice.")
 
 
 def grid_sweep(
@@ -87,11 +87,11 @@ def grid_sweep(
         "shared": dict(shared or {}),
     }
     try:
-        # As it will be read back, so that the same settings are recognised.
+        # A round trip through JSON, so that the settings equal those read back from disk.
         settings = json.loads(json.dumps(settings, allow_nan=False))
     except (TypeError, ValueError) as error:
         raise ValueError(
-            f"The values of a sweep must be finite numbers, strings, lists and such: {error}."
+            f"The values of a sweep must be JSON-serialisable (finite numbers, strings, lists): {error}."
         ) from error
     groups = [
         Group(_name(config, part), title(config), config, part)
@@ -109,9 +109,9 @@ def grid_sweep(
 
 
 def split_seeds(seeds: Sequence[int], size: int) -> list[tuple[int, ...]]:
-    """The seeds in groups.
+    """Split seeds into groups.
 
-    **Arguments:** the `seeds`, and the largest `size` of a group.
+    **Arguments:** the `seeds`, and the maximal `size` of a group.
 
     !!! example
 
@@ -125,7 +125,7 @@ def split_seeds(seeds: Sequence[int], size: int) -> list[tuple[int, ...]]:
 
 
 def seeds_name(seeds: Sequence[int]) -> str:
-    """The end of a group's name, such as `s0` or `s0-9`.
+    """The suffix of a group's name, such as `s0` or `s0-9`.
 
     **Arguments:** the `seeds` of the group.
 
@@ -161,32 +161,32 @@ def _configs(grid: Any) -> list[Config]:
         taken = [name for name in config if name in RESERVED]
         if taken:
             raise ValueError(
-                f"{taken[0]!r} is a column of every sweep and cannot be a name of the grid. Choose "
+                f"{taken[0]!r} is a column of every sweep and cannot be a name in the grid. Choose "
                 "another name."
             )
     return configs
 
 
 def chosen_seeds(seeds: int | Iterable[int]) -> tuple[int, ...]:
-    """So many seeds from 0 on, or those given."""
+    """The seeds `0, ..., seeds - 1`, or the given seeds."""
     if isinstance(seeds, int):
         return tuple(range(checks.positive_integer(seeds, "seeds")))
     chosen = tuple(checks.seed(seed) for seed in checks.sequence(seeds, "seeds", "seeds=(0, 1)"))
     if not chosen or len(set(chosen)) < len(chosen):
-        raise ValueError(f"seeds must be different whole numbers, at least one; got {chosen}.")
+        raise ValueError(f"seeds must be distinct whole numbers, at least one; got {chosen}.")
     return chosen
 
 
 def _name(config: Config, seeds: tuple[int, ...]) -> str:
-    """Readable where the values are short, and different for different values in any case."""
+    """A name that is readable if the values are short, and always unique to the values."""
     plain = "-".join(f"{key}-{value}" for key, value in config.items()) or "run"
     safe = re.sub(r"[^A-Za-z0-9._-]", "_", plain)[:80]
-    if safe != plain or safe != safe.lower():  # some file systems do not tell A from a
+    if safe != plain or safe != safe.lower():  # some file systems ignore case
         digest = hashlib.sha256(json.dumps(config, sort_keys=True).encode()).hexdigest()
         safe = f"{safe}-{digest[:8]}"
     return f"{safe}-{seeds_name(seeds)}"
 
 
 def title(config: Config) -> str:
-    """A configuration for people."""
+    """A readable form of a configuration."""
     return ", ".join(f"{key}={value}" for key, value in config.items()) or "run"

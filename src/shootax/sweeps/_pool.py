@@ -1,4 +1,4 @@
-"""Worker processes on this machine, and the groups that they are given."""
+"""Worker processes on this machine, which run groups."""
 
 import contextlib
 import os
@@ -15,14 +15,14 @@ from shootax.sweeps._plan import Group, Sweep
 from shootax.sweeps._protocol import Worker
 from shootax.sweeps._store import Store
 
-# Not by `-m`, which warns of a module that its own package has imported.
+# Not with `-m`, which warns because the package has already imported the module.
 COMMAND = (sys.executable, "-c", "from shootax.sweeps._serving import main; main()")
 
 
 class LocalEngine(AbstractEngine):
-    """Processes on this machine, each with one thread on the CPU.
+    """Processes on this machine, each with one CPU thread.
 
-    JAX chooses the device as always; several processes can share a GPU.
+    JAX chooses the device as usual. Several processes can share a GPU.
     """
 
     def __init__(self, jobs: int = 1):
@@ -42,23 +42,23 @@ class LocalEngine(AbstractEngine):
 
 
 class LocalPool(AbstractPool):
-    """So many processes, each started when it is first needed."""
+    """`jobs` processes, each started when it is first needed."""
 
     def __init__(self, jobs: int):
         environment = thread_environment(os.environ, 1, jobs=jobs)
         self._workers = [Worker(COMMAND, environment) for _ in range(jobs)]
 
     def close(self) -> None:
-        """Ends the processes, whatever they do."""
+        """Kill the processes."""
         for worker in self._workers:
             worker.close()
 
     def run(
         self, sweep: Sweep, groups: Sequence[Group], store: Store, checkpoint_seconds: float
     ) -> Iterator[Event]:
-        """Runs all groups, and reports what happens as it does.
+        """Run all groups and yield events as they happen.
 
-        A worker that dies takes its group with it and is replaced; the others go on.
+        If a worker dies, its group fails. The worker is replaced, and the others continue.
         """
         waiting: queue.SimpleQueue[Group] = queue.SimpleQueue()
         for group in groups:
@@ -76,7 +76,7 @@ class LocalPool(AbstractPool):
                     events.put(Event("begin", group, None))
                     worker.send({**task(sweep, group, checkpoint_seconds), "folder": folder})
                     events.put(_last(worker, group, events))
-            except BaseException as error:  # a mistake of this module must not hang the sweep
+            except BaseException as error:  # a bug in this module must not hang the sweep
                 events.put(error)
             finally:
                 events.put(None)
@@ -101,7 +101,7 @@ class LocalPool(AbstractPool):
 
 
 def _last(worker: Worker, group: Group, events: Any) -> Event:
-    """Passes on what a worker says of a group, and returns how it ended."""
+    """Forward the messages of a worker about a group, and return how the group ended."""
     for message in worker.messages():
         if "runs" in message:
             return Event("runs", group, message["runs"])

@@ -1,4 +1,4 @@
-"""Two processes that exchange messages, each a line of JSON: a parent and the worker it started."""
+"""Messages between a parent and the worker it started, each a line of JSON."""
 
 import json
 import os
@@ -13,8 +13,8 @@ Message = dict[str, Any]
 
 
 class Channel:
-    """The worker's side. Anything that prints to standard output goes to standard error instead, so
-    that it cannot come between the messages."""
+    """The worker's side. Anything printed to standard output goes to standard error instead, to keep
+    it out of the messages."""
 
     def __init__(self):
         # On Windows the default encoding of a pipe is not UTF-8.
@@ -23,12 +23,12 @@ class Channel:
         self._tasks: queue.Queue[Message] = queue.Queue()
 
     def say(self, message: Mapping[str, Any]) -> None:
-        """Sends a message to the parent."""
+        """Send a message to the parent."""
         print(json.dumps(message), file=self._out, flush=True)
 
     def tasks(self) -> Iterator[Message]:
-        """The parent's messages, without end: when the parent closes the channel or dies, this
-        process ends at once."""
+        """The parent's messages, without end. If the parent closes the channel or dies, this process
+        exits at once."""
         threading.Thread(target=self._listen, daemon=True).start()
         while True:
             yield self._tasks.get()
@@ -36,11 +36,11 @@ class Channel:
     def _listen(self) -> None:
         for line in sys.stdin:
             self._tasks.put(json.loads(line))
-        os._exit(0)  # even in the middle of a computation; files are replaced in one go
+        os._exit(0)  # even in the middle of a computation: files are replaced atomically
 
 
 class Worker:
-    """The parent's side: a process that is started when first needed."""
+    """The parent's side: a process that is started when it is first needed."""
 
     def __init__(self, command: Sequence[str], env: Mapping[str, str]):
         """**Arguments:** the `command` to start, and its environment `env`."""
@@ -50,7 +50,7 @@ class Worker:
         self._closed = False
 
     def send(self, message: Mapping[str, Any]) -> None:
-        """Sends a message. A worker that has died says so in `messages`."""
+        """Send a message. If the worker has died, `messages` reports it."""
         process = self._started()
         assert process.stdin is not None
         try:
@@ -60,10 +60,10 @@ class Worker:
             pass
 
     def messages(self) -> Iterator[Message]:
-        """The worker's messages until it ends; then the next `send` starts another process.
+        """The worker's messages until it ends. The next `send` then starts a new process.
 
-        The last message is `{"ended": "signal 9"}` or `{"ended": "exit code 0"}`, and is missing if
-        the worker was closed from here.
+        The last message is of the form `{"ended": "signal 9"}` or `{"ended": "exit code 0"}`. It is
+        missing if `close` ended the worker.
         """
         process = self._started()
         assert process.stdout is not None
@@ -75,7 +75,7 @@ class Worker:
             yield {"ended": f"signal {-code}" if code < 0 else f"exit code {code}"}
 
     def close(self) -> None:
-        """Ends the process, whatever it does."""
+        """Kill the process."""
         self._closed = True
         process = self._process
         if process is not None and process.poll() is None:
@@ -91,7 +91,7 @@ class Worker:
                 text=True,
                 encoding="utf-8",
                 env=self._env,
-                # A keyboard interrupt is for the parent alone, which then ends its workers.
+                # Only the parent handles a keyboard interrupt; it then ends its workers.
                 start_new_session=True,
             )
         return self._process

@@ -1,4 +1,4 @@
-"""A sweep on a Ray cluster: one group of seeds is one task, and the driver alone writes the folder."""
+"""A sweep on a Ray cluster. A group of seeds is one task, and only the driver writes to the folder."""
 
 import contextlib
 import os
@@ -16,17 +16,19 @@ from shootax.sweeps._store import Store, package_versions
 
 WAIT_SECONDS = 0.5
 NEWS_SECONDS = 10.0
-# Settings of JAX go along, so that a run computes the same; what names a place or a device does not.
+# JAX's settings are passed on, so that results agree, except those that name a path or a device.
 PLACES = ("PLATFORM", "DIR", "PATH", "COORDINATOR", "PROCESS", "VISIBLE", "CLUSTER")
 
 
 class RayEngine(AbstractEngine):
-    """A Ray cluster. It needs the extra `ray`: `pip install 'shootax[ray]'`.
+    """Run the groups of a sweep on a Ray cluster.
 
-    One group of seeds is one task of Ray. Nodes need the same versions of shootax and JAX, and no
-    shared folder: results, files that a function writes to `ctx.folder` or `ctx.out`, and checkpoints
-    come back to the process that started the sweep, which writes them. When a node dies, its groups
-    start again on another one from their last checkpoints.
+    Requires the extra `ray`: `pip install 'shootax[ray]'`.
+
+    One group of seeds is one Ray task. All nodes need the same versions of shootax and JAX, but no
+    shared folder. Results, checkpoints, and files that a function writes to `ctx.folder` or `ctx.out`
+    are sent to the process that started the sweep, which writes them. If a node dies, its groups
+    restart on another node from their last checkpoints.
 
     !!! example
 
@@ -49,15 +51,15 @@ class RayEngine(AbstractEngine):
     ):
         """**Arguments:**
 
-        - `address`: of the cluster: `"host:port"`, `"ray://host:port"`, or `"auto"`, the default, for the
-            one of this machine. A connection that `ray.init` has made in this process is used as it
-            is.
-        - `cpus`: cores for each group; the process of a group has as many threads, at least one.
-        - `gpus`: GPUs for each group. With 0.25, four groups share one.
-        - `resources`: other resources for each group, as `{"TPU": 4}`.
-        - `retries`: how often a group starts again after its node or process has died. An exception
-            of the function is not repeated within a sweep, but when the sweep is run again.
-        - `runtime_env`: of Ray, for code and variables that the nodes do not have:
+        - `address`: the address of the cluster: `"host:port"`, `"ray://host:port"`, or `"auto"` (the
+            default) for the cluster on this machine. If this process has already called `ray.init`,
+            that connection is used instead.
+        - `cpus`: cores per group. The process of a group has as many threads, but at least one.
+        - `gpus`: GPUs per group. With 0.25, four groups share one.
+        - `resources`: other resources per group, such as `{"TPU": 4}`.
+        - `retries`: how often a group restarts after its node or process has died. A group whose
+            function raises an exception is not repeated until you run the sweep again.
+        - `runtime_env`: Ray's runtime environment, for code and variables that the nodes lack.
             `{"working_dir": "."}` sends the folder with your modules.
         """
         self.address = address
@@ -78,7 +80,7 @@ class RayEngine(AbstractEngine):
             pool.close()
 
     def environment(self, given: Mapping[str, str]) -> dict[str, Any]:
-        """The runtime environment of a task, where this process has the variables `given`."""
+        """The runtime environment of a task, if this process has the environment variables `given`."""
         kept = {
             key: value
             for key, value in given.items()
@@ -92,13 +94,13 @@ class RayEngine(AbstractEngine):
 
 
 class RayPool(AbstractPool):
-    """A connection to a cluster, made when there is something to run."""
+    """A connection to a cluster, opened when there is something to run."""
 
     def __init__(self, engine: RayEngine):
         self._engine, self._mine = engine, False
 
     def close(self) -> None:
-        """Ends the connection, if it was made here. The cluster goes on."""
+        """Close the connection if it was opened here. The cluster keeps running."""
         if self._mine:
             _ray().shutdown()
             self._mine = False
@@ -106,7 +108,7 @@ class RayPool(AbstractPool):
     def run(
         self, sweep: Sweep, groups: Sequence[Group], store: Store, checkpoint_seconds: float
     ) -> Iterator[Event]:
-        """Hands all groups to the cluster, and reports what happens as it does."""
+        """Submit all groups to the cluster and yield events as they happen."""
         ray, engine = self._connected(), self._engine
         board = ray.remote(Board).options(**_always_there(ray)).remote()
         function = ray.remote(serve)
@@ -141,7 +143,7 @@ class RayPool(AbstractPool):
             except Exception as error:
                 raise RuntimeError(
                     f"There is no Ray cluster at address {address!r} ({error}). Start one with "
-                    "`ray start --head`, or give the address of one that runs."
+                    "`ray start --head`, or pass the address of a running one."
                 ) from error
             self._mine = True
         wanted = {"CPU": engine.cpus, "GPU": engine.gpus, **engine.resources}
@@ -149,14 +151,14 @@ class RayPool(AbstractPool):
         if not any(all(node.get(k, 0) >= n for k, n in wanted.items()) for node in nodes):
             asked = ", ".join(f"{n:g} {k}" for k, n in wanted.items() if n)
             warnings.warn(
-                f"No node of the cluster has {asked} at this time. The sweep waits until one joins.",
+                f"No node of the cluster has {asked} at present. The sweep waits until one joins.",
                 stacklevel=2,
             )
         return ray
 
 
 def _events(ray: Any, board: Any, pending: dict[Any, Group], store: Store) -> Iterator[Event]:
-    """Follows the tasks in `pending` until none is left, and stores what comes back."""
+    """Yield events until no task in `pending` is left, and store the results."""
     running = {group.name: group for group in pending.values()}
     begun: set[str] = set()
     born = ""
@@ -169,7 +171,7 @@ def _events(ray: Any, board: Any, pending: dict[Any, Group], store: Store) -> It
     while pending:
         ready, _ = ray.wait(list(pending), num_returns=1, timeout=WAIT_SECONDS)
         messages, checkpoints, last = [], {}, born
-        with contextlib.suppress(ray.exceptions.RayError):  # results come without a board, too
+        with contextlib.suppress(ray.exceptions.RayError):  # results arrive without a board, too
             born, messages, checkpoints = ray.get(board.news.remote(), timeout=NEWS_SECONDS)
         if last and born != last:
             _hand_over(store, pending.values(), board)
@@ -197,7 +199,7 @@ def _events(ray: Any, board: Any, pending: dict[Any, Group], store: Store) -> It
 
 
 def _write(store: Store, group: Group, result: Mapping[str, Any]) -> None:
-    """The files first: a group whose runs are there is complete."""
+    """Store the result of a group, files first: a group with stored runs must be complete."""
     unpack(result["files"], store.folder)
     if result["checkpoint"] is not None:
         unpack(result["checkpoint"], store.checkpoint(group))
@@ -205,7 +207,7 @@ def _write(store: Store, group: Group, result: Mapping[str, Any]) -> None:
 
 
 def _common(sweep: Sweep) -> dict[str, Any]:
-    """What every task needs on a machine with other folders than this one."""
+    """The part of a task that all groups share, for machines that lack the folders of this one."""
     place = sweep.function.rpartition(":")[0]
     script = pathlib.Path(place).read_text(encoding="utf-8") if place.endswith(".py") else None
     paths = [entry or os.getcwd() for entry in task(sweep, sweep.groups[0], 0)["path"]]
@@ -213,7 +215,7 @@ def _common(sweep: Sweep) -> dict[str, Any]:
 
 
 def _hand_over(store: Store, groups: Iterable[Group], board: Any) -> None:
-    """Puts the checkpoints of groups on a new board."""
+    """Copy the checkpoints of groups to a new board."""
     for group in groups:
         checkpoint = store.checkpoint(group)
         if checkpoint.exists():
@@ -222,14 +224,14 @@ def _hand_over(store: Store, groups: Iterable[Group], board: Any) -> None:
 
 
 def _always_there(ray: Any) -> dict[str, Any]:
-    """Options for an actor on the node of this process, which outlives the others. If it does not, the
-    actor is made anew on another one."""
+    """Options for an actor on the node of this process. If that node dies, Ray restarts the actor on
+    another."""
     from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
     node = ray.get_runtime_context().get_node_id()
     beside = NodeAffinitySchedulingStrategy(node, soft=True)
     restarts = {"max_restarts": -1, "max_task_retries": -1}
-    # An actor that needs nothing at all is placed at random.
+    # Ray places an actor that requests no resources at random.
     return {"num_cpus": 0, "memory": 2**20, "scheduling_strategy": beside, **restarts}
 
 

@@ -1,5 +1,5 @@
-"""The far side of a Ray engine: a group of runs in a process of the cluster, and the board on which
-running groups leave what the driver and their successors need."""
+"""The cluster's side of a Ray engine: a process that runs a group, and the board, where running groups
+leave progress and checkpoints for the driver and for the process that takes over if theirs dies."""
 
 import contextlib
 import hashlib
@@ -21,7 +21,7 @@ from shootax.sweeps._store import Store, failed, package_versions
 LOOK_SECONDS = 1.0
 ANSWER_SECONDS = 60.0
 OWN = ("runs", "checkpoints", "sweep.json", "results.json", ".lock")
-"""What the store writes itself; everything else in the folder is the function's."""
+"""Names that the store writes. Everything else in the folder belongs to the function."""
 
 _scripts: dict[str, str] = {}
 
@@ -30,7 +30,7 @@ class Board:
     """An actor with the latest messages and checkpoints of the groups that are running."""
 
     def __init__(self):
-        self._born = uuid.uuid4().hex  # another one after its node has died and it was made anew
+        self._born = uuid.uuid4().hex  # changes if the actor restarts after its node has died
         self._messages: list[tuple[str, dict[str, Any]]] = []
         self._checkpoints: dict[str, Parcel] = {}
         self._changed: set[str] = set()
@@ -45,7 +45,7 @@ class Board:
             self._changed.add(name)
 
     def complete(self) -> None:
-        """The driver has put all checkpoints here that it has."""
+        """Note that the driver has copied all its checkpoints here."""
         self._complete = True
 
     def latest(self, name: str) -> tuple[bool, Parcel | None]:
@@ -57,14 +57,14 @@ class Board:
         self._changed.discard(name)
 
     def news(self) -> tuple[str, list[tuple[str, dict[str, Any]]], dict[str, Parcel]]:
-        """Which board this is, and what has changed since this was last asked."""
+        """The id of this board, and all messages and checkpoints since the last call."""
         messages, self._messages = self._messages, []
         changed, self._changed = self._changed, set()
         return self._born, messages, {name: self._checkpoints[name] for name in changed}
 
 
 def serve(task: Mapping[str, Any], board: Any) -> dict[str, Any]:
-    """Runs a group in a folder of its own, and returns the runs with all files that it wrote."""
+    """Run a group in a temporary folder, and return the runs with all files that it wrote."""
     group = Group(**{**task["group"], "seeds": tuple(task["group"]["seeds"])})
     board.say.remote(group.name, {"text": "started"})
     wrong = _other_versions(task["versions"])
@@ -89,7 +89,7 @@ def serve(task: Mapping[str, Any], board: Any) -> dict[str, Any]:
 
 
 def _checkpoint(board: Any, name: str) -> Parcel:
-    """What a predecessor has left. A board that was just made anew is waited for."""
+    """The checkpoint left by a predecessor. If the board has just restarted, wait for the driver."""
     end = time.monotonic() + ANSWER_SECONDS
     while time.monotonic() < end:
         complete, found = _quietly(lambda: _get(board.latest.remote(name))) or (False, None)
@@ -106,7 +106,7 @@ def _get(reference: Any) -> Any:
 
 
 def _quietly(call: Callable[[], Any]) -> Any:
-    """What a call returns, or `None`: a run does not end because the board cannot be reached."""
+    """The result of a call, or `None` if it fails: a run survives an unreachable board."""
     from ray.exceptions import RayError
 
     with contextlib.suppress(RayError):
@@ -116,16 +116,16 @@ def _quietly(call: Callable[[], Any]) -> Any:
 
 @contextlib.contextmanager
 def _sent(place: pathlib.Path, send: Callable[[Parcel], Any]) -> Iterator[None]:
-    """Sends a checkpoint whenever it has changed, so that another machine can go on from it."""
+    """Send a checkpoint whenever it changes, so that another machine can resume from it."""
     over = threading.Event()
 
     def watch() -> None:
         sent = before = signature(place) if place.exists() else ()
         while not over.wait(LOOK_SECONDS):
             now = signature(place) if place.exists() else ()
-            # Two equal looks: it is not being written at this moment.
+            # The same signature twice: the file is not being written right now.
             if now and now == before and now != sent:
-                with contextlib.suppress(OSError):  # replaced or removed while it was read
+                with contextlib.suppress(OSError):  # replaced or removed during the read
                     parcel = pack(place)
                     if signature(place) == now:
                         _quietly(lambda parcel=parcel: send(parcel))
@@ -142,8 +142,8 @@ def _sent(place: pathlib.Path, send: Callable[[Parcel], Any]) -> Iterator[None]:
 
 
 def _here(reference: str, script: str | None) -> str:
-    """The reference on this machine: a script is run from its own place if it is the same there, and
-    else from a copy."""
+    """The reference on this machine. A script runs from its own path if it is identical there, and
+    from a copy otherwise."""
     if script is None:
         return reference
     place, _, name = reference.rpartition(":")
@@ -164,6 +164,6 @@ def _other_versions(wanted: Mapping[str, str]) -> str:
     if not other:
         return ""
     return (
-        f"A node of the cluster has other versions than the machine that started the sweep: "
+        f"A node of the cluster has different versions from the machine that started the sweep: "
         f"{', '.join(other)}. Install the same versions on all nodes, so that all runs are comparable."
     )

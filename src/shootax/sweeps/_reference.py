@@ -34,7 +34,7 @@ def reference(function: Callable[..., Any] | str) -> str:
 
 
 def resolve(text: str) -> Callable[..., Any]:
-    """The function of a reference. A script is run under another name than `__main__`."""
+    """The function of a reference. A script is imported under a name other than `__main__`."""
     place, _, name = text.rpartition(":")
     if not place or not name.isidentifier():
         raise ValueError(f"Expected a function as 'module:name', got {text!r}.")
@@ -52,6 +52,6 @@ def resolve(text: str) -> Callable[..., Any]:
 
 
 def short(text: str) -> str:
-    """A reference without the folder of its file, the same on every machine."""
+    """A reference without its folder, so that it is the same on every machine."""
     place, _, name = text.rpartition(":")
     return f"{pathlib.Path(place).stem}:{name}" if place.endswith(".py") else text

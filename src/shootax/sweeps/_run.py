@@ -1,4 +1,4 @@
-"""A sweep from start to end, or from where it was interrupted."""
+"""Run a sweep from the start, or resume it."""
 
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -28,31 +28,31 @@ def run_sweep(
     checkpoint_seconds: float = 30.0,
     console: Any = None,
 ) -> list[Run]:
-    """Calls a function for every configuration of a grid and every seed, and returns all results.
+    """Call a function for every configuration of a grid and every seed, and return all results.
 
-    Each result is stored in the folder `out` as soon as it is there. After an interruption of any
-    kind, call `run_sweep` again with the same arguments: it runs what is missing or has failed.
+    Each result is stored in the folder `out` as soon as it is available. After an interruption of any
+    kind, call `run_sweep` again with the same arguments. It runs what is missing or has failed.
 
     **Arguments:**
 
-    - `function`: `function(config, seed, ctx)`, which returns a dictionary of results that JSON can
-        hold. It must be importable: defined at the top level of a module or script, or given as
+    - `function`: `function(config, seed, ctx)`, which returns a JSON-serialisable dictionary of
+        results. It must be importable: define it at the top level of a module or script, or pass
         `"module:name"`. See [`shootax.sweeps.Context`][] for `ctx`. A run that raises
-        [`shootax.DivergedError`][] counts as finished; any other exception makes it a failed one,
-        which is repeated next time.
-    - `grid`: values to combine, as `{"inflation": [4, 8], "learning_rate": [0.01, 0.1]}`, or a list
-        of configurations.
-    - `out`: the folder. One that holds other settings is refused.
-    - `seeds`: how many, or which.
-    - `together`: if given, the function is called as `function(config, seeds, ctx)` for up to so many
-        seeds at once and returns a list of results; see [`shootax.fit_many`][].
-    - `shared`: values for all runs, as `ctx.shared`.
+        [`shootax.DivergedError`][] counts as finished. Any other exception makes it a failed run,
+        which the next call repeats.
+    - `grid`: values to combine, such as `{"inflation": [4, 8], "learning_rate": [0.01, 0.1]}`, or a
+        list of configurations.
+    - `out`: the folder of the sweep. A folder that holds a sweep with other settings is refused.
+    - `seeds`: the number of seeds, or a sequence of seeds.
+    - `together`: if given, the function is called as `function(config, seeds, ctx)` with up to
+        `together` seeds at once, and returns a list of results; see [`shootax.fit_many`][].
+    - `shared`: values for all runs, available as `ctx.shared`.
     - `jobs`: the number of processes of the local engine, 1 by default.
-    - `engine`: where the runs take place: `"local"`, processes on this machine; `"ray"`, a Ray cluster;
-        or a [`shootax.sweeps.LocalEngine`][] or [`shootax.sweeps.RayEngine`][] with settings. The folder
-        and the results are the same.
-    - `checkpoint_seconds`: passed on as `ctx.checkpoint_seconds`.
-    - `console`: a `rich.console.Console` to show progress on; standard error by default.
+    - `engine`: where the groups run: `"local"` for processes on this machine, `"ray"` for a Ray
+        cluster, or a [`shootax.sweeps.LocalEngine`][] or [`shootax.sweeps.RayEngine`][] with settings.
+        The folder and the results are the same.
+    - `checkpoint_seconds`: the interval between checkpoints, available as `ctx.checkpoint_seconds`.
+    - `console`: a `rich.console.Console` for progress; standard error by default.
 
     **Returns:** a list of dictionaries, one for each run, with the configuration, `seed`, `seconds`,
     `status` (`"ok"`, `"diverged"` or `"failed"`), `reason`, and what the function returned. NaN and
@@ -91,9 +91,9 @@ def resume(
     checkpoint_seconds: float = 30.0,
     console: Any = None,
 ) -> list[Run]:
-    """Runs what is not finished in the folder `out` yet, and returns the results of all.
+    """Run all unfinished groups of a sweep in the folder `out`, and return the results of all runs.
 
-    **Arguments:** `sweep`: the sweep; the rest as in [`shootax.sweeps.run_sweep`][].
+    **Arguments:** `sweep`: the sweep. The others are as in [`shootax.sweeps.run_sweep`][].
     """
     chosen, store = as_engine(engine, jobs), Store(out)
     store.open(sweep.settings)
@@ -102,7 +102,7 @@ def resume(
 
 
 def as_engine(engine: Engine | str, jobs: int | None) -> AbstractEngine:
-    """The engine that `engine` and `jobs` ask for."""
+    """The engine for the arguments `engine` and `jobs`."""
     if isinstance(engine, str):
         if checks.one_of(engine, ENGINES, "engine") == "local":
             return LocalEngine(1 if jobs is None else jobs)
@@ -114,7 +114,7 @@ def as_engine(engine: Engine | str, jobs: int | None) -> AbstractEngine:
     if jobs is not None:
         raise ValueError(
             f"jobs={jobs} is the number of processes of engine='local'. A LocalEngine has its own, "
-            "and a RayEngine runs as many groups at a time as the cluster has room for. Leave jobs out."
+            "and a RayEngine runs as many groups at once as the cluster has room for. Leave jobs out."
         )
     return engine
 
@@ -122,7 +122,7 @@ def as_engine(engine: Engine | str, jobs: int | None) -> AbstractEngine:
 def run_rest(
     sweep: Sweep, store: Store, pool: AbstractPool, checkpoint_seconds: float, console: Any
 ) -> list[Run]:
-    """Runs what is not finished in a store that is open and locked, and returns all results."""
+    """Run all unfinished groups in a store that is open and locked, and return all results."""
     groups = sweep.groups
     done = store.finished(groups)
     left = [group for group in groups if group.name not in done]
@@ -132,7 +132,7 @@ def run_rest(
             shown.say(f"{path} is damaged; its runs are repeated.")
         if done:
             finished = sum(len(each) for each in done.values())
-            shown.say(f"{finished} runs are finished, {runs} are left.")
+            shown.say(f"{finished} runs are finished, {runs} remain.")
         try:
             _run_all(sweep, left, store, shown, pool, checkpoint_seconds)
             return store.collect(groups)

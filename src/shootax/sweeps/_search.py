@@ -1,4 +1,4 @@
-"""Hyper-parameter search over your own function, in the folder and on the engines of a sweep."""
+"""Hyperparameter search over your own function, in the folder and on the engines of a sweep."""
 
 import dataclasses
 import json
@@ -27,11 +27,11 @@ class SearchResult:
 
     **Arguments:**
 
-    - `trials`: a dictionary for each, in the order of their suggestion: `trial` (its number), the
-        values of the space, `value` (the mean of the metric over the seeds; `None` without one),
-        `status` and `reason`. [`shootax.sweeps.to_pandas`][] makes a table of it.
-    - `best`: the trial with the best value, or `None` if none has one.
-    - `runs`: all runs, a dictionary for each seed of each trial, as of a sweep.
+    - `trials`: one dictionary per trial, in the order in which they were suggested: `trial` (its
+        number), the values of the space, `value` (the mean of the metric over the seeds, or `None`),
+        `status` and `reason`. [`shootax.sweeps.to_pandas`][] makes it a table.
+    - `best`: the trial with the best value, or `None` if no trial has a value.
+    - `runs`: all runs, one dictionary per trial and seed, as returned by a sweep.
     """
 
     trials: list[Trial]
@@ -58,30 +58,31 @@ def search(
     checkpoint_seconds: float = 30.0,
     console: Any = None,
 ) -> SearchResult:
-    """Looks for the values of a space with which a function returns the best metric.
+    """Search a space for the values with which a function returns the best metric.
 
-    Needs the extra `search` (Optuna): `pip install 'shootax[search]'`.
+    Requires the extra `search` (Optuna): `pip install 'shootax[search]'`.
 
-    Trials are suggested in rounds of `at_once`, each from the results of all earlier rounds. So a search
-    with the same `seed` tries the same values on every engine and with any number of processes, and
-    one that was interrupted goes on as if it had not been: call `search` again with the same
-    arguments. With a larger `trials` it continues.
+    Trials are suggested in rounds of `at_once`, each based on the results of all earlier rounds.
+    Therefore a search with the same `seed` tries the same values on every engine and with any number
+    of processes. To resume an interrupted search, call `search` again with the same arguments. To
+    extend a search, increase `trials`.
 
     **Arguments:**
 
-    - `function`: as in [`shootax.sweeps.run_sweep`][]: `function(config, seed, ctx)` returns a
-        dictionary of results.
-    - `space`: what to try, by name: [`shootax.sweeps.Real`][], [`shootax.sweeps.Integer`][], or a list
-        of choices.
-    - `out`: the folder, as of a sweep; `trials.json` has the values that were suggested.
+    - `function`: `function(config, seed, ctx)`, which returns a dictionary of results, as in
+        [`shootax.sweeps.run_sweep`][].
+    - `space`: a dictionary from names to [`shootax.sweeps.Real`][], [`shootax.sweeps.Integer`][], or a
+        list of choices.
+    - `out`: the folder, as for a sweep. Its `trials.json` has the suggested values.
     - `metric`: the name of the result to optimise.
-    - `trials`: how many configurations to try.
-    - `at_once`: trials in a round, which can run at the same time. More use more machines; fewer learn
-        more from each other.
-    - `seed`: of the suggestions.
+    - `trials`: the number of configurations to try.
+    - `at_once`: the number of trials in a round, which can run in parallel. More trials use more
+        machines; with fewer trials, more rounds learn from earlier results.
+    - `seed`: the seed of the suggestions.
     - `direction`: `"min"` or `"max"`.
-    - `method`: `"tpe"`, the tree-structured Parzen estimator, or `"random"`.
-    - `seeds`: of the function, for each trial; the mean of the metric counts.
+    - `method`: `"tpe"` for the tree-structured Parzen estimator, or `"random"`.
+    - `seeds`: the seeds of the function for each trial. The value of a trial is the mean of the metric
+        over them.
     - `together`, `shared`, `jobs`, `engine`, `checkpoint_seconds`, `console`: as in
         [`shootax.sweeps.run_sweep`][].
 
@@ -150,7 +151,7 @@ def search(
             sweep = Sweep(
                 name, settings, tuple(groups), heading, together is not None, settings["shared"]
             )
-            if len(store.finished(groups)) == len(groups):  # of an earlier call
+            if len(store.finished(groups)) == len(groups):  # from an earlier call
                 runs = store.collect(groups)
             else:
                 runs = run_rest(sweep, store, pool, checkpoint_seconds, console)
@@ -165,7 +166,7 @@ def search(
 def _trials(
     configs: Sequence[Mapping[str, Any]], runs: Sequence[Run], seeds: int, metric: str
 ) -> list[Trial]:
-    """What is known of each trial, from the runs in the order of the trials."""
+    """Summarise each trial from its runs, in the order of the trials."""
     found = []
     for number, config in enumerate(configs):
         mine = runs[number * seeds : (number + 1) * seeds]
@@ -184,7 +185,7 @@ def _trials(
 def _value(run: Run, metric: str) -> float | None:
     if metric not in run:
         raise ValueError(
-            f"The function returned no {metric!r}, which is the metric of the search; it returned "
+            f"The function returned no {metric!r}, the metric of the search; it returned "
             f"{', '.join(sorted(run))}."
         )
     value = run[metric]
@@ -194,7 +195,7 @@ def _value(run: Run, metric: str) -> float | None:
 
 
 def _stop_if_hopeless(results: Sequence[Trial]) -> None:
-    """A function that never ends well would fail in all the trials to come, too."""
+    """Raise if all trials so far have failed: the remaining ones would fail, too."""
     if all(trial["status"] == "failed" for trial in results):
         raise RuntimeError(
             f"All {len(results)} trials so far have failed; the first reason is: "

@@ -1,7 +1,4 @@
-"""One process of a sweep.
-
-It calls the function for one group after the other and stores what comes of it.
-"""
+"""A worker process of a sweep, which calls the function for one group after another."""
 
 import contextlib
 import functools
@@ -33,7 +30,7 @@ def run_group(
     shared: dict[str, Any],
     checkpoint_seconds: float,
 ) -> list[Run]:
-    """Calls the function and stores the runs of the group."""
+    """Call the function and store the runs of the group."""
     ctx = Context(
         store.checkpoint(group), shared, store.folder, group.name, checkpoint_seconds, say
     )
@@ -46,7 +43,7 @@ def run_group(
     except DivergedError as error:
         returned = [{"status": "diverged", "reason": str(error)} for _ in group.seeds]
     results = _checked(returned, group)
-    # On a machine with other work, processor time says more than the time on the wall.
+    # On a busy machine, processor time means more than wall-clock time.
     spent = {
         "seconds": (time.monotonic() - began) / len(group.seeds),
         "processor_seconds": (time.process_time() - began_processor) / len(group.seeds),
@@ -62,7 +59,7 @@ def run_group(
 def _checked(returned: Any, group: Group) -> list[Mapping[str, Any]]:
     if not isinstance(returned, list | tuple) or len(returned) != len(group.seeds):
         raise TypeError(
-            f"The function must return a list of {len(group.seeds)} dictionaries, one for each seed; "
+            f"The function must return a list of {len(group.seeds)} dictionaries, one per seed; "
             f"got {returned!r:.100}."
         )
     for result in returned:
@@ -90,7 +87,7 @@ def _run(group: Group, seed: int, result: Mapping[str, Any]) -> Run:
 
 
 def perform(task: Mapping[str, Any], store: Store, say: Say) -> list[Run] | None:
-    """The runs of a task, stored, whether they went well or not; `None` if the folder is gone."""
+    """Run a task and store its runs, failed or not. Return `None` if the folder is gone."""
     group = Group(**{**task["group"], "seeds": tuple(task["group"]["seeds"])})
     try:
         return run_group(_function(task["function"]), group, store, say, **task["options"])
@@ -105,13 +102,13 @@ def perform(task: Mapping[str, Any], store: Store, say: Say) -> list[Run] | None
 
 @functools.cache
 def _function(name: str) -> Callable[..., Any]:
-    with contextlib.suppress(OSError):  # without a cache, programs are compiled anew
+    with contextlib.suppress(OSError):  # without a cache, programs are compiled again
         shootax.use_compilation_cache()
     return resolve(name)
 
 
 def main() -> None:
-    """Serves one task after the other until the parent ends."""
+    """Perform one task after another until the parent ends."""
     channel = Channel()
     for task in channel.tasks():
         sys.path[:] = task["path"]

@@ -10,9 +10,9 @@ from shootax.sweeps._plan import RESERVED
 
 @dataclasses.dataclass(frozen=True)
 class Real:
-    """Numbers between `low` and `high`, for the space of a search.
+    """Real numbers between `low` and `high`, for the space of a search.
 
-    **Arguments:** `low`, `high`: the ends; `log`: whether to spread evenly over orders of magnitude.
+    **Arguments:** `low`, `high`: the bounds. `log`: whether to sample on a logarithmic scale.
 
     !!! example
 
@@ -33,9 +33,9 @@ class Real:
 
 @dataclasses.dataclass(frozen=True)
 class Integer:
-    """Whole numbers from `low` to `high`, both included, for the space of a search.
+    """Integers from `low` to `high`, both included, for the space of a search.
 
-    **Arguments:** `low`, `high`: the ends; `log`: whether to spread evenly over orders of magnitude.
+    **Arguments:** `low`, `high`: the bounds. `log`: whether to sample on a logarithmic scale.
 
     !!! example
 
@@ -53,23 +53,23 @@ class Integer:
     def __post_init__(self):
         _check(self, "Integer(1, 64, log=True)")
         if int(self.low) != self.low or int(self.high) != self.high:
-            raise ValueError(f"The ends of Integer must be whole numbers, got {self}.")
+            raise ValueError(f"The bounds of Integer must be whole numbers, got {self}.")
 
 
 Space = Mapping[str, Real | Integer | Sequence[Any]]
 
 
 def checked_space(space: Any) -> dict[str, Real | Integer | list[Any]]:
-    """The space with lists for choices."""
+    """The space, validated, with choices as lists."""
     if not isinstance(space, Mapping) or not space:
         raise ValueError(
-            f"space must be a dictionary as {{'learning_rate': Real(1e-4, 1e-1, log=True), 'inflation': "
-            f"[4, 8]}}; got {space!r:.100}."
+            "space must be a dictionary such as {'learning_rate': Real(1e-4, 1e-1, log=True), "
+            f"'inflation': [4, 8]}}; got {space!r:.100}."
         )
     out: dict[str, Real | Integer | list[Any]] = {}
     for name, values in space.items():
         if name in RESERVED or not isinstance(name, str):
-            raise ValueError(f"{name!r} cannot be a name of the space. Choose another name.")
+            raise ValueError(f"{name!r} cannot be a name in the space. Choose another name.")
         if isinstance(values, Real | Integer):
             out[name] = values
         elif isinstance(values, list | tuple) and values:
@@ -83,7 +83,7 @@ def checked_space(space: Any) -> dict[str, Real | Integer | list[Any]]:
 
 
 def as_json(space: Mapping[str, Real | Integer | list[Any]]) -> dict[str, Any]:
-    """The space as the settings of a search hold it."""
+    """The space in JSON-serialisable form, for the settings of a search."""
     return {
         name: values
         if isinstance(values, list)
@@ -96,8 +96,10 @@ def _check(values: Real | Integer, example: str) -> None:
     ends = (values.low, values.high)
     name = type(values).__name__
     if not all(isinstance(end, int | float) and math.isfinite(end) for end in ends):
-        raise ValueError(f"The ends of {name} must be finite numbers, got {ends}; write {example}.")
+        raise ValueError(
+            f"The bounds of {name} must be finite numbers, got {ends}; write {example}."
+        )
     if not values.low < values.high:
         raise ValueError(f"{name} needs low < high, got {ends}.")
     if values.log and values.low <= 0:
-        raise ValueError(f"{name} with log=True needs ends above 0, got {ends}.")
+        raise ValueError(f"{name} with log=True needs bounds above 0, got {ends}.")

@@ -23,8 +23,10 @@ PACKAGES = ("shootax", "jax", "jaxlib", "equinox", "optax", "diffrax", "numpy", 
 
 
 class Store:
-    """`sweep.json` (settings and versions), `results.json` (all runs), and below them `runs/`,
-    `models/` and `checkpoints/`, a file for each group of seeds or each run.
+    """The folder of a sweep.
+
+    It contains `sweep.json` (settings and versions), `results.json` (all runs), and the folders
+    `runs/`, `models/` and `checkpoints/`, with a file for each group of seeds or each run.
 
     **Arguments:** `folder`: the folder of the sweep.
     """
@@ -37,14 +39,14 @@ class Store:
         self._published: list[Run] = []
 
     def open(self, settings: dict[str, Any]) -> None:
-        """Makes the folder, or finds the same sweep in it."""
+        """Create the folder, or check that it holds the same sweep."""
         if (self.folder / "sweep.json").exists():
             old = _read_about(self.folder / "sweep.json").get("settings")
             if old != settings:
                 raise ValueError(
                     f"{self.folder} holds a sweep with other settings "
                     f"({_difference(old, settings)}). Nothing was changed. Choose another folder "
-                    "with --out, or the same settings."
+                    "with --out, or use the same settings."
                 )
         elif self.folder.exists() and not self.folder.is_dir():
             raise ValueError(f"{self.folder} is a file. Choose a folder with --out.")
@@ -65,24 +67,24 @@ class Store:
                 "--out."
             ) from error
         if not any(self.runs.iterdir()):
-            with contextlib.suppress(FileFormatError):  # as if nothing had run
+            with contextlib.suppress(FileFormatError):  # then nothing counts as finished
                 self._published = read_results(self.folder)
 
     def _left_by_a_start(self, path: pathlib.Path) -> bool:
-        """Whether a sweep that was killed before it wrote `sweep.json` leaves this behind."""
+        """Whether `path` may be left over from a sweep that was killed before it wrote `sweep.json`."""
         if path.is_dir():
             own = path in (self.runs, self.models, self.checkpoints)
             return own and not path.is_symlink() and not any(path.iterdir())
         return is_temporary(path, self.folder / "sweep.json")
 
     def exists(self) -> bool:
-        """Whether the folder is still there, with all that a sweep writes to."""
+        """Whether the folder and its subfolders still exist."""
         folders = (self.runs, self.models, self.checkpoints)
         return all(folder.is_dir() for folder in folders)
 
     def read_group(self, group: Group) -> list[Run] | None:
-        """The runs of a group, or `None` if there are none or the file is damaged: then it is as if
-        the group had not run."""
+        """The runs of a group, or `None` if there are none or the file is damaged. The group then
+        counts as not run."""
         path = self.runs / f"{group.name}.json"
         try:
             runs = self.read_runs(path)
@@ -94,7 +96,7 @@ class Store:
 
     @staticmethod
     def read_runs(path: str | os.PathLike) -> list[Run]:
-        """The runs in a file of one group; raises if it is damaged."""
+        """The runs in the file of one group. Raises if the file is damaged."""
         value = _read(pathlib.Path(path), (dict, list))
         if isinstance(value, dict):  # older versions wrote the list alone
             if value.keys() != {"runs", "checksum"} or value["checksum"] != checksum(value["runs"]):
@@ -105,9 +107,9 @@ class Store:
         return value
 
     def finished(self, groups: Sequence[Group]) -> dict[str, list[Run]]:
-        """The runs of all groups that ended, well or by divergence. Those that failed for another
-        reason, such as lack of memory, are run again. In a folder without `runs/`, as results are
-        published, they are taken from `results.json`."""
+        """The runs of all groups that succeeded or diverged. Groups that failed for another reason,
+        such as lack of memory, are not included and run again. In a folder without `runs/`, such as
+        published results, the runs are read from `results.json`."""
         for group in groups:
             runs = _of_group(group, self._published)
             if runs is not None and not (self.runs / f"{group.name}.json").exists():
@@ -125,35 +127,35 @@ class Store:
         return [p for p, group in paths.items() if p.exists() and self.read_group(group) is None]
 
     def write_group(self, group: Group, runs: list[Run]) -> None:
-        """Stores the runs of a group and, once they are on disk, removes its checkpoint, unless a
+        """Store the runs of a group. Once they are on disk, remove the group's checkpoint, unless a
         run failed and will be repeated."""
         path = self.runs / f"{group.name}.json"
         write_json(path, {"runs": runs, "checksum": checksum(runs)})
         if any(run["status"] == "failed" for run in runs):
             return
         for place in (path, path.parent):
-            with contextlib.suppress(OSError):  # not every system can do that with a folder
+            with contextlib.suppress(OSError):  # not every system can sync a folder
                 _to_disk(place)
         checkpoint = self.checkpoint(group)
         if checkpoint.is_dir():
             shutil.rmtree(checkpoint)
         else:
             checkpoint.unlink(missing_ok=True)
-        remove_temporaries(checkpoint, older=0.0)  # its only writer is done
+        remove_temporaries(checkpoint, older=0.0)  # its only writer has finished
 
     def checkpoint(self, group: Group) -> pathlib.Path:
-        """The place of a group's checkpoint."""
+        """The path of a group's checkpoint."""
         return self.checkpoints / f"{group.name}.safetensors"
 
     def collect(self, groups: Sequence[Group]) -> list[Run]:
-        """Writes `results.json` from the files of all groups, in the order of the plan."""
+        """Write `results.json` from the files of all groups, in the order of the plan."""
         runs = [run for group in groups for run in self.read_group(group) or ()]
         write_json(self.folder / "results.json", runs)
         return runs
 
     @contextlib.contextmanager
     def lock(self) -> Iterator[None]:
-        """Only one sweep works in a folder at a time."""
+        """Lock the folder, so that only one sweep works in it at a time."""
         with locked(self.folder / ".lock") as free:
             if not free:
                 raise ValueError(
@@ -164,13 +166,13 @@ class Store:
 
 
 def failed(group: Group, reason: str) -> list[Run]:
-    """The runs of a group that came to nothing."""
+    """The runs of a group that failed as a whole."""
     end = {"seconds": None, "status": "failed", "reason": reason}
     return [{**group.config, "seed": seed, **end} for seed in group.seeds]
 
 
 def _of_group(group: Group, runs: Sequence[Run]) -> list[Run] | None:
-    """The runs of a group among others, if they are all there."""
+    """The runs of a group out of all `runs`, or `None` if any is missing."""
     columns = group.config.items()
     mine = [run for run in runs if all(run.get(name) == value for name, value in columns)]
     by_seed = {run["seed"]: run for run in mine}
@@ -178,14 +180,14 @@ def _of_group(group: Group, runs: Sequence[Run]) -> list[Run] | None:
 
 
 def read_results(folder: str | os.PathLike) -> list[Run]:
-    """The runs in the folder of a sweep, a dictionary for each.
+    """Read the results of a sweep, one dictionary per run.
 
-    **Arguments:** `folder`: the folder.
+    **Arguments:** `folder`: the folder of the sweep.
     """
     path = pathlib.Path(checks.path(folder, "The folder of a sweep")) / "results.json"
     if not path.exists():
         raise FileFormatError(
-            f"{folder} has no results. Give a folder that a sweep or `shootax reproduce --out` has "
+            f"{folder} has no results. Pass a folder that a sweep or `shootax reproduce --out` has "
             "written."
         )
     runs = _read(path, (list,))
@@ -195,9 +197,9 @@ def read_results(folder: str | os.PathLike) -> list[Run]:
 
 
 def read_settings(folder: str | os.PathLike) -> dict[str, Any]:
-    """The settings that a sweep was started with.
+    """Read the settings that a sweep was started with.
 
-    **Arguments:** `folder`: its folder.
+    **Arguments:** `folder`: the folder of the sweep.
     """
     path = pathlib.Path(checks.path(folder, "The folder of a sweep")) / "sweep.json"
     if not path.exists():
@@ -254,7 +256,7 @@ def _difference(old: Any, new: dict[str, Any]) -> str:
 
 
 def package_versions() -> dict[str, str]:
-    """The versions of what results depend on, as installed here."""
+    """The installed versions of the packages that results depend on."""
     found = {}
     for name in PACKAGES:
         with contextlib.suppress(metadata.PackageNotFoundError):

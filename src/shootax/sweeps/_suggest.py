@@ -1,4 +1,4 @@
-"""Which values to try next: Optuna's samplers, asked without its storage."""
+"""Which values to try next: Optuna's samplers, used without its storage."""
 
 import contextlib
 from collections.abc import Iterator, Mapping, Sequence
@@ -20,10 +20,10 @@ def suggest(
     seed: tuple[int, int],
     minimise: bool,
 ) -> list[dict[str, Any]]:
-    """So many configurations, from the trials known so far: a function of its arguments alone.
+    """Suggest `count` configurations from the known trials. The result depends on the arguments alone.
 
-    A known trial has `config`, `status` and `value`. A diverged one counts as worse than all others,
-    a failed one does not count.
+    A known trial has `config`, `status` and `value`. A diverged trial counts as worse than all others;
+    a failed trial is ignored.
     """
     optuna = imported()
     number = int(np.random.SeedSequence(seed).generate_state(1)[0])
@@ -51,7 +51,7 @@ def suggest(
 
 
 def imported() -> Any:
-    """Optuna, or a message that says how to get it."""
+    """Import Optuna, or raise with instructions for installing it."""
     try:
         import optuna
     except ImportError as error:
@@ -65,7 +65,7 @@ def _distribution(optuna: Any, values: Real | Integer | list[Any]) -> Any:
         return kinds.FloatDistribution(values.low, values.high, log=values.log)
     if isinstance(values, Integer):
         return kinds.IntDistribution(int(values.low), int(values.high), log=values.log)
-    # By number, so that a choice can be anything that JSON holds.
+    # By index, so that a choice can be any JSON value.
     return kinds.CategoricalDistribution(tuple(range(len(values))))
 
 
@@ -85,7 +85,7 @@ def _plain(space: Mapping[str, Any], params: Mapping[str, Any]) -> dict[str, Any
 
 @contextlib.contextmanager
 def _quiet(optuna: Any) -> Iterator[None]:
-    """Without a line for every study; your own level is put back."""
+    """Silence Optuna's line for every study, and restore the log level afterwards."""
     before = optuna.logging.get_verbosity()
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     try:

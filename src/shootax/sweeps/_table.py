@@ -5,10 +5,10 @@ from typing import Any
 
 
 def to_pandas(runs: Sequence[dict[str, Any]]) -> Any:
-    """The runs as a `pandas.DataFrame`, a row for each.
+    """Convert runs to a `pandas.DataFrame` with one row per run.
 
-    **Arguments:** `runs`: as [`shootax.sweeps.run_sweep`][] or [`shootax.sweeps.read_results`][]
-    returns them.
+    **Arguments:** `runs`: the runs, as returned by [`shootax.sweeps.run_sweep`][] or
+    [`shootax.sweeps.read_results`][].
 
     !!! example
 
