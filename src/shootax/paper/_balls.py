@@ -100,11 +100,12 @@ RECIPES: dict[str, dict[str, Any]] = {
     "full": FULL_SIZE,
     "brief": {**FULL_SIZE, "channels": [8, 16, 32], "steps": 10, "epochs": 12},
 }
-"""`best` is the best for an hour or two: half of the channels, and of each sequence half of the frames,
-others in every epoch, because decoding is dear. Its rates were chosen on validation sequences. `full`
-has all channels, in two hours: fewer steps, larger batches, a quarter of the frames. Momenta are
-smaller at the start, as the flow of larger ones is too stiff for these steps. `brief` compares formulations
-in a few minutes each: `full` with half of the channels, and an eighth of the epochs."""
+"""`best` is meant for an hour or two: half of the channels, and half of the frames of each sequence,
+redrawn in every epoch, because decoding is expensive. Its learning rate and decay were chosen on
+validation sequences. `full` has all channels and takes two hours: fewer steps, larger batches, a quarter
+of the frames, and smaller initial momenta, because these steps are too long for the stiff flow of larger
+ones. `brief` compares formulations in a few minutes each: `full` with half of the channels and an eighth
+of the epochs."""
 
 TIMES = {"smoke": "under 2 min", "quick": "about 15 min", "paper": "about 15 h"}
 

@@ -147,7 +147,7 @@ CLAIMS: dict[str, list[Claim]] = {
 
 
 def check_claims(recipes: Sequence[Results]) -> list[Finding]:
-    """Tests the paper's claims on the results of one experiment under several recipes.
+    """Test the paper's claims on the results of one experiment under several recipes.
 
     Values are compared seed by seed: the difference, or the logarithm of the ratio, at each inflation
     factor that both sides have, and then its median over these. The estimate is the Hodges-Lehmann

@@ -29,7 +29,7 @@ _PANELS: dict[str, Sequence[tuple[str, str, bool]]] = {
 def compare_recipes(
     folders: Sequence[str | os.PathLike], out: str | os.PathLike
 ) -> tuple[list[Finding], list[pathlib.Path]]:
-    """Draws the recipes of an experiment side by side, and tests the paper's claims under each.
+    """Draw the recipes of an experiment side by side, and test the paper's claims under each.
 
     Writes `recipes.png`, `recipes.svg`, `claims.md` and `claims.json`.
 

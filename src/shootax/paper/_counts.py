@@ -54,7 +54,7 @@ def parameter_counts() -> list[dict[str, Any]]:
 
 
 def _count(formulation: str, dim: int, inflation: int, particles: int | None) -> int:
-    """Constructs the model, without filling its arrays, and counts what could be trained."""
+    """Construct the model, without filling its arrays, and count what could be trained."""
 
     def make(key: PRNGKeyArray) -> sx.Net:
         field = sx.UpDown(dim, inflation)

@@ -45,7 +45,7 @@ class AbstractExperiment(abc.ABC):
         return self.evaluate(settings, configuration, net)
 
     def prepare(self, settings: Settings) -> None:
-        """Raises where something that the experiment needs, such as files of data, is missing."""
+        """Raise where something that the experiment needs, such as files of data, is missing."""
         return None
 
     def batch_size(self, settings: Settings) -> int:
@@ -80,7 +80,7 @@ class AbstractExperiment(abc.ABC):
         checkpoint: Checkpoint | None = None,
         progress: Callable[[int, str], None] | None = None,
     ) -> list[FitResult | DivergedError]:
-        """Trains a net from each seed, all as one program."""
+        """Train a net from each seed, all as one program."""
         data, fit_options = self.task(settings, configuration)
         options = {**settings.options, **configuration.more}
         return fit_many(

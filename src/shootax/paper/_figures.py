@@ -36,7 +36,7 @@ models are drawn from."""
 
 
 def draw_figures(folder: str | os.PathLike) -> tuple[list[pathlib.Path], list[str]]:
-    """Draws all that the results allow to `figures/`. Returns the files, and notes on what is missing.
+    """Draw all that the results allow to `figures/`. Return the files, and notes on what is missing.
 
     **Arguments:** `folder`, as `shootax reproduce` has written it.
     """
@@ -66,7 +66,7 @@ def draw_figures(folder: str | os.PathLike) -> tuple[list[pathlib.Path], list[st
 
 
 def compact(folder: str | os.PathLike, target: str | os.PathLike) -> pathlib.Path:
-    """Copies the results, with six digits, and the models that the figures need to a new folder.
+    """Copy the results, with six digits, and the models that the figures need to a new folder.
 
     **Arguments:** the `folder` of the results, and the `target`.
     """

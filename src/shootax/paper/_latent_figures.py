@@ -30,7 +30,7 @@ MOST = 200
 
 
 def draw(results: Results) -> tuple[list[pathlib.Path], list[str]]:
-    """Draws what the results give, of the first seed of every formulation."""
+    """Draw what the results give, of the first seed of every formulation."""
     folder, settings, runs = results.folder, results.settings, results.runs
     out, rotating = folder / "figures", settings.experiment == "rotating-mnist"
     chosen = first_runs(settings, runs)

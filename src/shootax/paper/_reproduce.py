@@ -41,7 +41,7 @@ def reproduce(
     checkpoint_seconds: float = 30.0,
     console: Any = None,
 ) -> list[dict[str, Any]]:
-    """Trains what is not finished in the folder `out` yet, and returns the results of all runs.
+    """Train what is not finished in the folder `out` yet, and return the results of all runs.
 
     **Arguments:**
 
@@ -69,7 +69,7 @@ def reproduce(
 
 
 def train_group(config: dict[str, Any], seeds: list[int], ctx: Context) -> list[dict[str, Any]]:
-    """Trains and measures the seeds of one configuration: the function of the sweep."""
+    """Train and measure the seeds of one configuration: the function of the sweep."""
     settings = Settings.from_json(ctx.shared)
     experiment = EXPERIMENTS[settings.experiment]
     configuration = Configuration.from_columns(config)

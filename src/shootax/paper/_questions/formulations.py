@@ -137,7 +137,7 @@ class Formulations(AbstractExperiment):
         checkpoint: Checkpoint | None = None,
         progress: Callable[[int, str], None] | None = None,
     ) -> list[FitResult | DivergedError]:
-        """Trains a net from each seed on a training set of its own, all as one program."""
+        """Train a net from each seed on a training set of its own, all as one program."""
         outcomes = super().train(
             settings, configuration, seeds, checkpoint=checkpoint, progress=progress
         )
