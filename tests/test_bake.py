@@ -204,7 +204,7 @@ def test_kept_particles_with_fewer_steps_for_the_data():
     assert_close(kept(x), plain(x), rtol=1e-11)
     with pytest.raises(ValueError, match="baked already"):
         sx.bake(kept)
-    with pytest.raises(ValueError, match="at the stages of its integrator alone"):
+    with pytest.raises(ValueError, match="only at the stages of its integrator"):
         sx.theta_path(kept, [0.5])
 
 

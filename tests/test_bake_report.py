@@ -73,7 +73,7 @@ def test_counts_of_other_fields():
 
 def test_an_adaptive_net_has_no_steps_to_compare():
     net = make_net("affine", "static", integrator=sx.Tsit5())
-    with pytest.raises(ValueError, match="Tsit5 has no steps"):
+    with pytest.raises(ValueError, match="Tsit5 has no fixed steps"):
         sx.bake_report(net, inputs(net.field))
 
 

@@ -53,7 +53,7 @@ def test_the_environment_chooses_as_well():
 
 def test_it_is_too_late_when_jax_has_started():
     done = in_a_process("import jax, shootax; jax.devices(); shootax.use_cores(7)")
-    assert "JAX has started with 1 CPU device(s), and 7 were asked for" in done.stderr
+    assert "JAX has already started with 1 CPU device(s), but 7 were requested" in done.stderr
 
 
 @pytest.mark.parametrize("wanted", ["two", "0", "-1"])

@@ -183,7 +183,7 @@ def test_final_time(control, T):
         ([0.5, np.nan], "times must be finite"),
         ([], "times must have shape"),
         (0.5, "times must have shape"),
-        ([[0.1, 0.2]] * 3, r"\(4, times\) with one line for each sample"),
+        ([[0.1, 0.2]] * 3, r"\(4, times\) with one row for each sample"),
         ([[0.1, 0.2]] * 3 + [[0.2, 0.1]], "sorted and increasing"),
         ([[0.1, 0.2]] * 3 + [[0.2, 1.2]], "lie in"),
         (np.zeros((4, 2, 1)), "times must have shape"),

@@ -69,7 +69,7 @@ def test_a_field_without_hidden_state_is_lifted_by_nothing():
 
 def test_an_identity_lift_takes_whole_states_only():
     net = net_with(lift="identity")
-    with pytest.raises(ValueError, match="the lift hands the whole state on"):
+    with pytest.raises(ValueError, match="the lift passes on the whole state"):
         net(X)
 
 

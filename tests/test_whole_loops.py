@@ -62,7 +62,7 @@ def test_trainings_are_the_same_to_rounding():
 
 def test_it_is_refused_once_jax_has_started():
     done = in_a_process("import jax; jax.devices(); sx.extend.use_whole_loops()")
-    assert "JAX has started, and reads this option only then" in done.stderr
+    assert "JAX has started, and reads this option only when it starts" in done.stderr
 
 
 @pytest.mark.slow

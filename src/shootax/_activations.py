@@ -1,4 +1,4 @@
-"""Activations by name. A user's own elementwise function is as good as any of these."""
+"""Activations by name. Users may pass any elementwise function instead."""
 
 from collections.abc import Callable
 
@@ -39,7 +39,7 @@ def is_piecewise_linear(function: Activation) -> bool:
 
 
 def activation(name: str | Activation) -> Activation:
-    """The elementwise function called `name`; a function is returned as it is."""
+    """The elementwise function called `name`; a function is returned unchanged."""
     if callable(name):
         return name
     return ACTIVATIONS[checks.one_of(name, ACTIVATIONS, "activation")]

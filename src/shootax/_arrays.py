@@ -1,4 +1,4 @@
-"""Numbers as they come from a user, arrays, lists or data frames, and the dtype they get."""
+"""Conversion of user input (arrays, lists, data frames) to arrays of the model's dtype."""
 
 import functools
 from typing import Any
@@ -14,15 +14,15 @@ from shootax._fork import refuse_after_fork
 
 
 def is_table(values: Any) -> bool:
-    """Whether `values` is a list of plain numbers, however deep: one array, not a tree of arrays.
+    """Whether `values` is a (nested) list of plain numbers: one array, not a tree of arrays.
 
-    A list of arrays remains a tree, for fields whose state is one.
+    A list of arrays remains a tree, for fields whose state is a tree.
     """
     return type(values) is list and all(np.ndim(leaf) == 0 for leaf in jax.tree.leaves(values))
 
 
 def as_numbers(values: Any) -> Any:
-    """An array of whatever holds numbers. JAX arrays, traced or not, are returned as they are.
+    """Convert numbers to an array. JAX arrays, traced or not, are returned unchanged.
 
     **Arguments:** `values`: an array, a list of numbers, a data frame, a tensor on the CPU.
 
@@ -55,7 +55,7 @@ def as_numbers(values: Any) -> Any:
 def as_arrays(tree: PyTree) -> PyTree:
     """The same tree with arrays for its leaves, where lists of numbers are leaves.
 
-    All data of a user come through here, so this is where a fork that would hang is found out.
+    All user data pass through here, so this is also where use after a fork is refused.
     """
     refuse_after_fork()
     return jax.tree.map(as_numbers, tree, is_leaf=is_table)
@@ -64,7 +64,7 @@ def as_arrays(tree: PyTree) -> PyTree:
 def model_dtype(*parts: Any) -> np.dtype:
     """The dtype of the floating-point parameters of a model, the widest if they differ.
 
-    Without any it is JAX's default. Penalties do not count: they never meet the data.
+    Without any, it is JAX's default. Penalties do not count, because they never act on data.
     """
     found = {
         leaf.dtype
@@ -81,7 +81,7 @@ def model_dtype(*parts: Any) -> np.dtype:
 def model_inputs(x: Any, dtype: Any, name: str = "The input") -> PyTree[Array]:
     """Arrays of `dtype` from the input of a model.
 
-    What is on the host is checked there for NaN and infinity. Arrays of JAX are not looked at, which
+    Arrays on the host are checked for NaN and infinity. JAX arrays are not checked, because that
     would copy them to the host: NaN in, NaN out.
     """
     tree = as_arrays(x)
@@ -95,14 +95,14 @@ def model_inputs(x: Any, dtype: Any, name: str = "The input") -> PyTree[Array]:
     lengths = {leaf.shape[:1] for leaf in leaves}
     if len(lengths) > 1 or lengths == {()}:
         raise ValueError(
-            f"{name} must have samples along its first axis, as many in every array of a tree; got "
+            f"{name} must have samples along its first axis, the same number in every array; got "
             f"shapes {[leaf.shape for leaf in leaves]}. Use x[None] for a single sample."
         )
     return jax.tree.map(lambda leaf: _as_dtype(leaf, dtype), tree)
 
 
 def _as_dtype(leaf: Any, dtype: Any) -> Array:
-    """By NumPy where it can be done: JAX would compile a program for each shape."""
+    """Convert by NumPy where possible: JAX would compile a program for each shape."""
     return (
         jnp.asarray(leaf, dtype)
         if isinstance(leaf, jax.Array)

@@ -1,9 +1,9 @@
-"""The axes of devices that a training runs over, as seen from inside its program."""
+"""The device axes that training runs over, as seen from inside its program."""
 
 import jax
 
 DATA, PARTICLES = "shootax_data", "shootax_particles"
-"""Their names inside a program, whatever those of the user's mesh are."""
+"""The names of the axes inside a program, independent of those in the user's mesh."""
 
 
 def size_of(axis: str) -> int:

@@ -1,7 +1,7 @@
-"""From a model that generates its weights to a plain network that has them.
+"""Turn a model that generates its weights into a plain network that stores them.
 
-Data never act on particles, so the weights at every stage of the integrator can be worked out once.
-What is left is a residual network, without particles, that gives the same output.
+Data never act on particles, so the weights at every stage of the integrator can be computed once.
+The result is a residual network, without particles, that gives the same output.
 """
 
 import functools
@@ -38,18 +38,18 @@ def bake(
     integrator: AbstractFixedStep | None = None,
     form: Literal["dense", "kernel", "auto"] = "dense",
 ) -> Any:
-    """Computes the weights θ(t) once, and returns the same model without particles.
+    """Compute the weights θ(t) once, and return the same model without particles.
 
     **Arguments:**
 
-    - `model`: a [`shootax.Net`][], or any pytree that holds some, such as a chain.
+    - `model`: a [`shootax.Net`][], or any pytree that contains one, such as a chain.
     - `integrator`: another fixed-step integrator for the plain network, e.g. one with fewer steps.
-        The particles keep the integrator they have, so θ(t) stays the same and only the data take
-        other steps. [`shootax.bake_report`][] shows the error of such a choice.
-    - `form`: `"dense"` lists the weights. `"kernel"` keeps the path of the particles in their place and
+        The particles keep their own integrator, so θ(t) stays the same and only the steps of the
+        data change. [`shootax.bake_report`][] shows the error that this causes.
+    - `form`: `"dense"` stores the weights. `"kernel"` stores the path of the particles instead and
         moves the data by kernels, which needs a field made of blocks and a quadratic penalty.
-        `"auto"` takes what predicts faster, net by net: the second where particles are few for the
-        size of the state. [`shootax.predict`][] does that.
+        `"auto"` chooses the one that predicts faster, separately for each net: `"kernel"` if there
+        are few particles for the size of the state. [`shootax.predict`][] uses `"auto"`.
 
     !!! example
 
@@ -68,9 +68,9 @@ def bake(
         _check_fixed(integrator)
     if not any(_is_whole(leaf) for leaf in jax.tree.leaves(model, is_leaf=_is_whole)):
         raise ValueError(
-            f"There is no net to bake in {type(model).__name__}. Give a Net, or a pytree that holds "
-            "some. Of a fitted estimator, bake(estimator.net_) gives the net alone, which takes "
-            "scaled columns; shootax.export.write(estimator, path, to=...) writes all of it."
+            f"There is no net to bake in {type(model).__name__}. Give a Net, or a pytree that "
+            "contains one. For a fitted estimator, bake(estimator.net_) gives the net alone, which takes "
+            "scaled columns; shootax.export.write(estimator, path, to=...) writes the whole estimator."
         )
 
     def one(leaf: Any) -> Any:
@@ -82,9 +82,9 @@ def bake(
 
 
 def baked(model: Any) -> Any:
-    """Bakes every net of a model that is not baked yet; see [`shootax.bake`][].
+    """Bake every net of a model that is not baked yet; see [`shootax.bake`][].
 
-    **Arguments:** `model`: a net, or any pytree that holds some.
+    **Arguments:** `model`: a net, or any pytree that contains one.
 
     !!! example
 
@@ -109,7 +109,7 @@ def _is_whole(leaf: Any) -> bool:
 
 
 def _unpassed(model: ParticleChain, integrator: AbstractFixedStep | None, form: str) -> Chain:
-    """Blocks that pass their particles on, as a chain of blocks that have none."""
+    """Bake blocks that pass on their particles, to a chain of blocks without particles."""
     parts = []
     for net, transition in zip(model.resolved(), (*model.transitions, None), strict=True):
         parts.append(_bake(net, integrator or net.integrator, form))
@@ -120,7 +120,9 @@ def _unpassed(model: ParticleChain, integrator: AbstractFixedStep | None, form: 
 def _bake(net: Net, integrator: AbstractIntegrator, form: str) -> Net:
     integrator = _check_fixed(integrator)
     if isinstance(net.control, BAKED):
-        raise ValueError("The model is baked already: its weights fit its own integrator alone.")
+        raise ValueError(
+            "The model is baked already, for its own integrator only. Bake the original."
+        )
     own = isinstance(net.integrator, type(integrator)) and _steps(net) == integrator.steps
     along_steps = own or not isinstance(net.control, Particles)
     at = _at_stages if along_steps else _on_the_path
@@ -139,7 +141,7 @@ def _bake(net: Net, integrator: AbstractIntegrator, form: str) -> Net:
 
 
 def _kept_as_particles(net: Net, form: str) -> bool:
-    """Whether a net is baked by keeping the path of its particles."""
+    """Whether to bake a net by storing the path of its particles."""
     control, blocks = net.control, net.field.as_blocks()
     if (
         isinstance(control, Particles)
@@ -174,14 +176,14 @@ def _steps(net: Net) -> int:
 
 @one_off
 def _at_stages(net: Net, integrator: AbstractFixedStep, measure: Measure) -> PyTree[Array]:
-    """A quantity at the stages of the net's own steps, the particles where the integrator has them."""
+    """Evaluate a quantity at the stages of the net's own steps, from the particles at those stages."""
     system = net.control.system(net.field, 0)
     report = functools.partial(measure, system)
     return evaluate_at_stages(system, net.control.T, integrator, report)
 
 
 def _on_the_path(net: Net, integrator: AbstractFixedStep, measure: Measure) -> PyTree[Array]:
-    """A quantity at the times of the stages of other steps, on the path of the net's own."""
+    """Evaluate a quantity at the stage times of other steps, on the path of the net's own integrator."""
     steps, stages = np.mgrid[: integrator.steps, : len(integrator.fractions)]
     times = (steps + np.asarray(integrator.fractions)[stages]) * net.control.T / integrator.steps
     flat, nowhere = times.ravel(), np.full(times.size, -1)
@@ -202,13 +204,13 @@ def _particles(system: AbstractSystem, point: TimePoint, y: State) -> tuple[Any,
 
 @keeping_programs
 def predict(model: Any, x: PyTree[Array], *, batch_size: int = 4096) -> PyTree[Array]:
-    """The outputs for many samples, batch by batch. The particles are integrated once for all.
+    """Compute the outputs for many samples, batch by batch. The particles are integrated only once.
 
     **Arguments:**
 
     - `model`: a [`shootax.Net`][], or any module that maps a batch to a batch.
     - `x`: the inputs, as a net takes them.
-    - `batch_size`: how many samples go through at once: a matter of memory alone.
+    - `batch_size`: how many samples are processed at once. It affects only memory.
 
     !!! example
 

@@ -1,4 +1,4 @@
-"""What a plain network costs, and what fewer steps cost in accuracy."""
+"""The cost of a plain network, and the accuracy that it loses with fewer steps."""
 
 import dataclasses
 import math
@@ -30,9 +30,9 @@ class Baked(NamedTuple):
     - `steps`: the number of steps of the baked network.
     - `error`, `largest`: root mean square and largest difference from the outputs of the live model.
     - `parameters`: the number of weights of the baked network.
-    - `evaluations`: how often each sample goes through the field.
+    - `evaluations`: how often the field is evaluated for each sample.
     - `operations`: additions and multiplications for one sample.
-    - `live_operations`: those of the live model, its particles shared among the batch.
+    - `live_operations`: the same for the live model, with its particles shared among the batch.
     """
 
     steps: int
@@ -48,17 +48,16 @@ class Baked(NamedTuple):
 def bake_report(
     net: Net, x: PyTree[Array], *, steps: Iterable[int] | None = None
 ) -> tuple[Baked, ...]:
-    """For several numbers of steps: how far the baked net is from the live one, and what it costs.
+    """Report the error and the cost of the baked net for several numbers of steps.
 
-    θ(t) is always that of the live net; only the data take fewer steps. The first line is the net's
-    own number of steps, where the two differ by rounding alone.
+    θ(t) is always that of the live net; only the data take fewer steps. By default the first line is for
+    the net's own number of steps, where baked and live outputs differ only by rounding.
 
     **Arguments:**
 
     - `net`: a net that is not baked, with a fixed-step integrator.
     - `x`: a batch of inputs to compare on. The live model's cost is shared among its samples.
-    - `steps`: the numbers of steps; by default those of the net, and one, two and so on to eight
-        times fewer.
+    - `steps`: the numbers of steps; by default that of the net, divided by 1, 2, ..., 8.
 
     !!! example
 
@@ -106,15 +105,15 @@ def bake_report(
 
 @keeping_programs
 def bake_within(net: Net, x: PyTree[Array], tolerance: float = 1e-3) -> Net:
-    """The plain network with the fewest steps whose outputs stay close to those of the net.
+    """Bake a net with the fewest steps that keep its outputs within `tolerance`.
 
-    θ(t) is that of the net, and the data take as few of its steps as `tolerance` lets them.
+    θ(t) is that of the net; only the data take fewer steps.
 
     **Arguments:**
 
     - `net`: a net that is not baked, with a fixed-step integrator.
-    - `x`: a batch of inputs to compare on, of the kind that the network is for.
-    - `tolerance`: the largest difference of an output, as a part of the largest output.
+    - `x`: a batch of typical inputs to compare on.
+    - `tolerance`: the largest allowed difference of an output, relative to the largest output.
 
     !!! example
 
@@ -133,7 +132,7 @@ def bake_within(net: Net, x: PyTree[Array], tolerance: float = 1e-3) -> Net:
     own, truth = _fixed_step(net), net(x)
     allowed = tolerance * _largest(truth)
     low, high = 1, own.steps
-    while low < high:  # errors fall with the number of steps, so halving finds the least
+    while low < high:  # bisection: errors fall with the number of steps
         middle = (low + high) // 2
         plain = bake(net, integrator=dataclasses.replace(own, steps=middle))
         close = _largest(jax.tree.map(jnp.subtract, plain(x), truth)) <= allowed
@@ -149,14 +148,14 @@ def _fixed_step(net: Net) -> AbstractFixedStep:
     own = net.integrator
     if not isinstance(own, AbstractFixedStep):
         raise ValueError(
-            f"{type(own).__name__} has no steps of its own to compare with. Give the net a fixed-step "
+            f"{type(own).__name__} has no fixed steps to compare with. Give the net a fixed-step "
             "integrator, as in sx.RK4(steps=20)."
         )
     return own
 
 
 def _sample_operations(field: AbstractField, theta: PyTree[Array]) -> int:
-    """Of one evaluation for one sample: twice the entries of the matrices, in every place of an image."""
+    """The operations of one evaluation for one sample: twice the entries of the matrices, per pixel."""
     blocks = field.as_blocks()
     if blocks is not None:
         sizes = [blocks.layout.feature_size(feature) for feature in blocks.layout.features]
@@ -169,7 +168,7 @@ def _sample_operations(field: AbstractField, theta: PyTree[Array]) -> int:
 
 
 def _live_operations(net: Net, batch: int) -> float:
-    """Of one evaluation, particles included, for one sample of a batch of so many."""
+    """The operations of one evaluation per sample of a batch, including those for the particles."""
     field, control = net.field, net.control
     blocks = field.as_blocks() or infer_layout(field)
     if blocks is not None and isinstance(control, Particles):

@@ -1,4 +1,4 @@
-"""Compiled programs in memory: not too many of them."""
+"""A limit on the number of compiled programs in memory."""
 
 import pathlib
 import warnings
@@ -12,14 +12,14 @@ _USUAL_LIMIT = 65530
 
 
 def make_room(share: float = 0.85, *, quiet: bool = False) -> bool:
-    """Drops the compiled programs of this process when it is about to crash for their number.
+    """Drop the compiled programs of this process if it is about to crash because there are too many.
 
-    XLA maps each function of a program on its own. Linux has a limit on the maps of a process, and
-    XLA crashes at it: after about 140 calls of [`shootax.fit`][] that each compile a program of
-    their own. `fit` calls this first. Programs that are needed again are compiled again, those of
-    other libraries too, so there is a warning the first time, unless `quiet`.
+    XLA maps each function of a program separately. Linux limits the memory maps of a process, and XLA
+    crashes at this limit: after about 140 calls of [`shootax.fit`][] that each compile a new program.
+    `fit` calls this function first. Dropped programs, including those of other libraries, are compiled
+    again when they are needed, so the first time there is a warning, unless `quiet`.
 
-    Returns whether anything was dropped, which is when more than `share` of the limit was taken.
+    Return whether programs were dropped, i.e. whether more than `share` of the limit was in use.
     """
     refuse_after_fork()
     taken = _maps_taken()
@@ -30,9 +30,9 @@ def make_room(share: float = 0.85, *, quiet: bool = False) -> bool:
         _warned.append(True)
         warnings.warn(
             f"This process has {taken} memory maps of at most {limit}, most of them for compiled "
-            "programs. All compiled programs of JAX are dropped, or XLA would crash; those needed again "
-            "are compiled again. To avoid it, train nets of the same kind, or raise the limit "
-            "(sysctl vm.max_map_count).",
+            "programs. All compiled programs of JAX are dropped, because XLA would crash at the limit; "
+            "they are compiled again when needed. To avoid this, train nets of the same kind, or raise "
+            "the limit (sysctl vm.max_map_count).",
             stacklevel=2,
         )
     jax.clear_caches()
@@ -40,7 +40,7 @@ def make_room(share: float = 0.85, *, quiet: bool = False) -> bool:
 
 
 _warned: list[bool] = []
-"""Whether there was a warning, which is given once."""
+"""Not empty once the warning was given; it is given only once."""
 
 
 def _maps_taken() -> int | None:

@@ -1,4 +1,4 @@
-"""Nets one after the other, with particles of their own or shared ones."""
+"""Nets in sequence, with separate or shared particles."""
 
 from collections.abc import Callable
 from typing import Any
@@ -14,7 +14,7 @@ from shootax._net import Net
 
 
 class Chain(eqx.Module):
-    """Nets, or other batch-to-batch modules, one after the other.
+    """Nets, or other batch-to-batch modules, in sequence.
 
     !!! example
 
@@ -34,7 +34,7 @@ class Chain(eqx.Module):
     nets: tuple[Callable[[Any], Any], ...]
 
     def __init__(self, *nets: Callable[[Any], Any]):
-        """**Arguments:** the `nets`, in the order that data go through them."""
+        """**Arguments:** the `nets`, in the order in which data pass through them."""
         if not nets:
             raise ValueError(
                 "A chain needs at least one net, as in Chain(first, second); got none."
@@ -54,11 +54,11 @@ class Chain(eqx.Module):
 
 
 class ParticleChain(eqx.Module):
-    """Blocks whose particles are passed on: they go through a transition together with the data.
+    """Blocks that pass on their particles: transitions map particles and data to the next block.
 
     A particle moves as a sample at its position would, so positions are lifted, moved and
-    carried over exactly as data are. Each block after the first has momenta of its own, and the
-    positions where the last block left them: half the parameters of fresh particles.
+    passed on exactly like data. Each block after the first has its own momenta, and starts from the
+    positions at which the previous block ends: half the parameters of new particles.
 
     !!! example
 
@@ -83,7 +83,7 @@ class ParticleChain(eqx.Module):
         """**Arguments:**
 
         - `nets`: the blocks, all with [`shootax.Particles`][] or [`shootax.FrozenParticles`][].
-        - `transitions`: functions from batch to batch, one between each block and the next.
+        - `transitions`: functions from batch to batch, one between each pair of consecutive blocks.
         """
         example = "ParticleChain((first, second), (transition,))"
         nets = checks.sequence(nets, "nets", example)
@@ -115,7 +115,7 @@ class ParticleChain(eqx.Module):
         return x
 
     def resolved(self) -> tuple[Net, ...]:
-        """The blocks with the positions their particles arrive at."""
+        """The blocks, each with the positions at which its particles start."""
         out = [self.nets[0]]
         for net, transition in zip(self.nets[1:], self.transitions, strict=True):
             last = out[-1]

@@ -1,4 +1,4 @@
-"""Checks of what users hand in. Each message says what was got, what was expected, what to do."""
+"""Checks of user input. Each message says what was got, what was expected, and what to do."""
 
 import inspect
 import math
@@ -14,12 +14,12 @@ import numpy as np
 
 
 def is_concrete(x: Any) -> bool:
-    """Whether the values of `x` can be looked at now, i.e. it is not being traced."""
+    """Whether the values of `x` are known, i.e. `x` is not being traced."""
     return not isinstance(x, jax.core.Tracer)
 
 
 def shown(value: Any) -> str:
-    """A value as it stands in a message, with its type, cut to one line."""
+    """Format a value for a message, with its type, cut to one line."""
     if inspect.isclass(value):
         return f"the class {value.__name__} itself"
     if isinstance(value, eqx.Module) or callable(value):
@@ -30,7 +30,7 @@ def shown(value: Any) -> str:
 
 
 def instance(value: Any, kind: Any, name: str, example: str) -> Any:
-    """`value`, if it is an object of the class (or union of classes) `kind`."""
+    """Return `value` if it is an instance of the class (or union of classes) `kind`."""
     if isinstance(value, kind):
         return value
     parts = getattr(kind, "__args__", (kind,))
@@ -40,7 +40,7 @@ def instance(value: Any, kind: Any, name: str, example: str) -> Any:
 
 
 def random_key(key: Any) -> Any:
-    """`key`, if it is a JAX random key, of the typed kind or the older arrays of two uint32."""
+    """Return `key` if it is a JAX random key: a typed one, or an older array of two uint32."""
     dtype = getattr(key, "dtype", None)
     typed = dtype is not None and jnp.issubdtype(dtype, jax.dtypes.prng_key)
     legacy = dtype == np.uint32 and np.ndim(key) == 1
@@ -77,29 +77,29 @@ def boolean(value: Any, name: str) -> bool:
 
 
 def sequence(value: Any, name: str, example: str) -> tuple:
-    """`value` as a tuple, if it is a list, a tuple or something of their kind."""
+    """Return `value` as a tuple if it is a list, a tuple or a similar sequence."""
     if isinstance(value, str | bytes | Mapping) or not isinstance(value, Iterable):
         raise TypeError(f"{name} must be a sequence, as in {example}; got {shown(value)}.")
     return tuple(value)
 
 
 def extent(value: Any) -> tuple[int, ...]:
-    """The size of an image: a whole number for each axis of space."""
+    """The size of an image: a whole number for each spatial axis."""
     sizes = sequence(value, "size", "size=(6, 6)")
     if not sizes:
-        raise ValueError("size must have a number for each axis of space, as in (6, 6); got ().")
+        raise ValueError("size must have a number for each spatial axis, as in (6, 6); got ().")
     return tuple(positive_integer(n, "size") for n in sizes)
 
 
 def path(value: Any, name: str) -> Any:
-    """`value`, if it can be the name of a file or folder."""
+    """Return `value` if it can be the name of a file or folder."""
     if not isinstance(value, str | os.PathLike) or not str(value):
         raise TypeError(f"{name} must be text or a pathlib.Path, got {shown(value)}.")
     return value
 
 
 def function(value: Any, name: str, what: str) -> Any:
-    """`value`, if it can be called and is no class."""
+    """Return `value` if it can be called and is not a class."""
     if not callable(value) or inspect.isclass(value):
         raise TypeError(f"{name} must be {what}, got {shown(value)}.")
     return value
@@ -142,12 +142,12 @@ def _as_float(value: Any, expected: str) -> float:
 
 
 def real_numbers(array: Any, name: str) -> None:
-    """Refuses text, objects and complex numbers, by the dtype alone. `bool` counts as 0 and 1."""
+    """Refuse text, objects and complex numbers, judging by the dtype. `bool` counts as 0 and 1."""
     dtype = array.dtype
     if jnp.issubdtype(dtype, np.complexfloating):
         raise ValueError(
             f"{name} must hold real numbers, got an array of dtype {dtype}. Give real and imaginary "
-            "parts as entries of their own."
+            "parts as separate entries."
         )
     if not (jnp.issubdtype(dtype, np.number) or jnp.issubdtype(dtype, np.bool_)):
         raise ValueError(
@@ -157,10 +157,10 @@ def real_numbers(array: Any, name: str) -> None:
 
 
 def finite(values: Any, name: str) -> None:
-    """Refuses NaN and infinity, naming the first entry that is one. Traced values pass.
+    """Refuse NaN and infinity, and name the first such entry. Traced values pass.
 
-    It looks at the values, so arrays on a device are copied to the host: for what is handed in once,
-    such as training data, and not for every call of a model.
+    Arrays on a device are copied to the host, so use this for values that are given once, such as
+    training data, and not in every call of a model.
     """
     if not is_concrete(values):
         return

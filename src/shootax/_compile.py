@@ -1,4 +1,4 @@
-"""How programs are compiled for the CPU: options where this version of JAX knows them."""
+"""How programs are compiled for the CPU, with options if this version of JAX supports them."""
 
 import functools
 from collections.abc import Callable
@@ -14,8 +14,8 @@ from shootax._disk_cache import keeping_programs
 
 Options = tuple[tuple[str, str | int | bool], ...]
 
-# The first level of LLVM's optimisation, which keeps products and sums fused as the third does, and
-# XLA's older way to write loops: half the time to compile, and the same numbers.
+# LLVM's optimisation level 1, which keeps products and sums fused as level 3 does, and XLA's older
+# way to write loops: half the time to compile, and the same numbers.
 _ONE_OFF: Options = (
     ("xla_backend_optimization_level", 1),
     ("xla_cpu_use_fusion_emitters", False),
@@ -25,9 +25,9 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 def one_off(function: Function) -> Function:
-    """`equinox.filter_jit` for a program that runs a few times only, so that compiling is what costs.
+    """`equinox.filter_jit` for a program that runs only a few times, in which compiling costs most.
 
-    It is compiled with little optimisation, and kept on disk.
+    The program is compiled with little optimisation, and kept on disk.
     """
     usual = eqx.filter_jit(function)
     quick: list[Any] = []
@@ -35,7 +35,7 @@ def one_off(function: Function) -> Function:
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
         traced = not all(map(checks.is_concrete, jax.tree.leaves((args, kwargs))))
-        # JAX takes options for outermost programs alone.
+        # JAX accepts options only for outermost programs.
         if traced or inside_a_program() or not on_cpu((args, kwargs)):
             return usual(*args, **kwargs)
         with keeping_programs:
@@ -49,8 +49,8 @@ def one_off(function: Function) -> Function:
 
 
 def applied(function: Callable[..., Any], batch: Any, axes: int = 1) -> Any:
-    """A function of one sample, for all samples along so many leading axes: as one program, where it
-    would otherwise be one for each operation."""
+    """Apply a function of one sample to all samples along the first `axes` axes, as one program
+    instead of one for each operation."""
     traced = not all(map(checks.is_concrete, jax.tree.leaves((function, batch))))
     return (_mapped if traced else _mapped_program)(function, batch, axes)
 
@@ -65,12 +65,12 @@ _mapped_program = eqx.filter_jit(_mapped)
 
 
 def inside_a_program() -> bool:
-    """Whether JAX is recording a program now, so that nothing is computed."""
+    """Whether JAX is tracing a program now, so that nothing is computed."""
     return not checks.is_concrete(jax.device_put(np.zeros(())))
 
 
 def on_cpu(arrays: Any) -> bool:
-    """Whether a program with these arrays runs on the CPU alone."""
+    """Whether a program with these arrays runs only on the CPU."""
     found = {
         device.platform
         for leaf in jax.tree.leaves(arrays)
@@ -90,10 +90,10 @@ def default_platform() -> str:
 
 @functools.cache
 def accepted(options: Options) -> Options | None:
-    """The options, if this version of JAX knows them."""
+    """Return the options if this version of JAX supports them, otherwise `None`."""
     try:
         probe = jax.jit(lambda x: x, compiler_options=dict(options))
         probe.lower(jax.ShapeDtypeStruct((), jnp.float32)).compile()
-    except Exception:  # whatever the complaint, programs compile without the options
+    except Exception:  # whatever the error, programs compile without the options
         return None
     return options

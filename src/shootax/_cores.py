@@ -1,4 +1,4 @@
-"""The cores of a CPU as devices, which share the steps of a training."""
+"""The cores of a CPU as JAX devices that share training steps."""
 
 import os
 
@@ -15,16 +15,16 @@ _chosen = [False]
 
 
 def use_cores(number: int | None = None) -> int:
-    """Lets trainings use several cores of the CPU. Call it first, before JAX computes anything.
+    """Let training use several cores of the CPU. Call it first, before JAX computes anything.
 
-    JAX sees each core as a device of its own. From then on [`shootax.fit`][] shares every batch that is
-    large enough between them, as with `mesh="auto"`. Where particles take most of a step, their products
-    are shared out among threads instead. Results are those of one core to rounding. The environment
+    JAX then sees each core as a separate device, and [`shootax.fit`][] splits every batch that is large
+    enough between them, as with `mesh="auto"`. If particles take most of a step, their products are
+    distributed over threads instead. Results are the same as on one core, up to rounding. The environment
     variable `SHOOTAX_CORES=2` (or `all`) does the same when `shootax` is imported.
 
     **Arguments:**
 
-    - `number`: how many cores; by default all that this process may use.
+    - `number`: the number of cores; by default all that this process may use.
 
     **Returns:** the number of cores.
 
@@ -51,7 +51,7 @@ def use_cores(number: int | None = None) -> int:
         found = jax.local_device_count("cpu")
         if found != number:
             raise RuntimeError(
-                f"JAX has started with {found} CPU device(s), and {number} were asked for. Call "
+                f"JAX has already started with {found} CPU device(s), but {number} were requested. Call "
                 "sx.use_cores() right after the imports, before anything is computed, or set "
                 f"{VARIABLE}={number} in the environment."
             ) from error
@@ -60,7 +60,7 @@ def use_cores(number: int | None = None) -> int:
 
 
 def shares_steps() -> bool:
-    """Whether `use_cores` was called, for more than one."""
+    """Whether `use_cores` was called for more than one core."""
     return _chosen[0]
 
 
@@ -72,7 +72,7 @@ def available() -> int:
 
 
 def use_those_of_the_environment() -> None:
-    """What the environment variable asks for, if it is set."""
+    """Apply the environment variable, if it is set."""
     wanted = os.environ.get(VARIABLE, "").strip().lower()
     if not wanted:
         return

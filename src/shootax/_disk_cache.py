@@ -1,7 +1,7 @@
 """Compiled programs on disk, so that the next process need not compile them again.
 
-By default only the programs of this library are kept: the setting of JAX is changed while one of its
-functions runs, and put back after it. A setting of your own always wins.
+By default only the programs of this library are kept: JAX's setting is changed while one of the library's
+functions runs, and restored after it. The user's own setting always takes precedence.
 """
 
 import contextlib
@@ -25,7 +25,7 @@ VARIABLE = "SHOOTAX_CACHE"
 """The environment variable: a folder, or `off`."""
 
 LIMIT = 300 * 2**20
-"""The largest size of all kept programs in bytes."""
+"""The largest total size of the kept programs, in bytes."""
 
 _OFF = {"off", "0", "no", "false", "none"}
 _TIDY_EVERY = 100  # compiled programs
@@ -34,19 +34,19 @@ _TIDY_EVERY = 100  # compiled programs
 def use_compilation_cache(
     folder: str | os.PathLike | Literal[False] | None = None,
 ) -> pathlib.Path | None:
-    """Keeps all compiled programs of this process on disk, your own too; or, with `False`, none.
+    """Keep all compiled programs of this process on disk, including your own; with `False`, keep none.
 
-    Without a call the programs of this library are kept, and no others. They are in `~/.cache/shootax`
-    (or in `XDG_CACHE_HOME`), at most 300 MB of them, in a folder of their own for each processor and
-    version of JAX, because a program runs only where it was compiled. The environment variable
-    `SHOOTAX_CACHE` names another folder; `SHOOTAX_CACHE=off` turns it off. If you have set a cache of
-    JAX yourself (`JAX_COMPILATION_CACHE_DIR`), that one is used and nothing is changed. A folder that
-    cannot be written, or belongs to another user, is not used.
+    If you do not call this function, only the programs of this library are kept. They are in
+    `~/.cache/shootax` (or in `XDG_CACHE_HOME`), at most 300 MB in total, in a separate folder for each
+    processor and version of JAX, because a program runs only where it was compiled. The environment
+    variable `SHOOTAX_CACHE` names another folder; `SHOOTAX_CACHE=off` turns the cache off. If you have
+    set JAX's own cache (`JAX_COMPILATION_CACHE_DIR`), that one is used and nothing is changed. A folder
+    that is not writable, or belongs to another user, is not used.
 
     **Arguments:**
 
-    - `folder`: where to keep the programs, or `False` to keep none in this process. By default that of
-        your own setting of JAX or of `SHOOTAX_CACHE`, else `~/.cache/shootax`. It is created.
+    - `folder`: the folder for the programs, or `False` to keep none in this process. By default the one
+        in JAX's own setting or in `SHOOTAX_CACHE`, else `~/.cache/shootax`. It is created if needed.
 
     **Returns:** the folder with the programs for this processor, or `None` if none are kept.
 
@@ -85,17 +85,17 @@ def use_compilation_cache(
 
 
 class _Keeping(contextlib.ContextDecorator):
-    """While it is entered, compiled programs are kept on disk. It may be entered again inside."""
+    """A context in which compiled programs are kept on disk. It may be nested."""
 
     def __init__(self) -> None:
         self._lock = threading.RLock()
         self._depth = 0
         self._off = False
-        self._before: float | None = None  # the setting of JAX, while ours is in its place
+        self._before: float | None = None  # JAX's setting, while ours replaces it
         self._compiled = 0
 
     def turn_off(self) -> None:
-        """Keeps nothing from now on, whoever turned the cache on."""
+        """Keep nothing from now on, even if the user had turned the cache on."""
         with self._lock:
             self._off = True
             self._restore()
@@ -158,7 +158,7 @@ jax.monitoring.register_event_listener(_count)
 
 
 def usual_folder() -> pathlib.Path | None:
-    """That of the environment, or the usual one; `None` if it is turned off."""
+    """The folder in the environment variable, or the default one; `None` if the cache is off."""
     wanted = os.environ.get(VARIABLE, "").strip()
     if wanted.lower() in _OFF:
         return None
@@ -173,7 +173,7 @@ def usual_folder() -> pathlib.Path | None:
 
 @functools.cache
 def default_folder() -> pathlib.Path | None:
-    """The folder for this processor if programs can be kept there safely, tidied; else `None`."""
+    """The folder for this processor, tidied, or `None` if programs cannot be kept there safely."""
     above = usual_folder()
     if above is None:
         return None
@@ -194,7 +194,7 @@ def default_folder() -> pathlib.Path | None:
 
 
 def tidy(folder: pathlib.Path, limit: int | None = None) -> None:
-    """Removes the programs that were not used for longest, of any version, until the rest is small."""
+    """Remove the least recently used programs, of any version, until the rest is small enough."""
     limit = LIMIT if limit is None else limit
     found = []
     with contextlib.suppress(OSError):
@@ -221,7 +221,7 @@ def tag() -> str:
 
 
 def _processor() -> str:
-    """The model and the features of the processor, as far as the system tells them."""
+    """The model and the features of the processor, as far as the system reports them."""
     try:
         with open("/proc/cpuinfo", encoding="utf-8", errors="replace") as lines:
             first = list(iter(lambda: lines.readline().strip(), ""))  # up to the second core

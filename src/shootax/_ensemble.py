@@ -105,7 +105,7 @@ class Gaussian(AbstractPosition):
 
 
 class FromData(AbstractPosition):
-    """Visible positions at samples of the data, none of them twice while there are enough;
+    """Visible positions at random samples of the data, without repetition if there are enough;
     hidden ones $N(0, hidden^2)$.
 
     !!! example
@@ -152,7 +152,7 @@ class FromData(AbstractPosition):
 
 
 def _draw_state(field, particles, draw, hidden, key) -> PyTree[Array]:
-    """Draws every array of the state; where a part of it is hidden, that part is Gaussian."""
+    """Draw every array of the state; a hidden part is Gaussian."""
     key_visible, key_hidden = jax.random.split(key)
     if field.visible_size is not None:
         space = field.state.shape[1:]
@@ -213,7 +213,7 @@ class Ensemble(eqx.Module):
         momentum: float | None = None,
         key: PRNGKeyArray,
     ) -> "Ensemble":
-        """Draws particles at random.
+        """Draw particles at random.
 
         **Arguments:**
 
@@ -221,9 +221,9 @@ class Ensemble(eqx.Module):
         - `particles`: their number $K$.
         - `position`: [`shootax.Uniform`][], [`shootax.Gaussian`][] or [`shootax.FromData`][].
         - `momentum`: standard deviation of the initial momenta. By default 0.1; for a convolutional
-            field less by the root of the number of places, over which θ* is a sum; for
-            [`shootax.UpDown`][] $2/\\sqrt{Kd}$, less where there are more than 16 hidden entries, and at
-            most 0.3.
+            field 0.1 divided by the square root of the number of pixels, because θ* is a sum over them;
+            for [`shootax.UpDown`][] $2/\\sqrt{Kd}$, smaller if there are more than 16 hidden entries,
+            and at most 0.3.
         - `key`: a JAX random key.
         """
         checks.instance(field, AbstractField, "field", "Ensemble.draw(UpDown(dim=2), 15, key=key)")
@@ -241,7 +241,7 @@ class Ensemble(eqx.Module):
 
     @classmethod
     def on(cls, states: PyTree[Array], *, momentum: float = 0.1, key: PRNGKeyArray) -> "Ensemble":
-        """One particle on each of the given states.
+        """Place one particle on each of the given states.
 
         With the lifted training data as states, and positions that are not trained, this is the
         paper's un-approximated shooting, $K = n$.
@@ -268,7 +268,7 @@ class Ensemble(eqx.Module):
         return jax.tree.leaves(self.q)[0].shape[0]
 
 
-# One compiled program and not one for each operation: most of the time to draw a net is compiling.
+# One compiled program instead of one for each operation: drawing a net is mostly compiling.
 @one_off
 def _drawn(
     field: AbstractField,

@@ -1,16 +1,16 @@
-"""The errors of shootax that are more than a `ValueError`."""
+"""The error classes of shootax."""
 
 from typing import Any
 
 
 class FileFormatError(ValueError):
-    """A model file is missing, damaged, of another program, or needs names that were not given."""
+    """A model file is missing, damaged, from another program, or needs names that were not given."""
 
 
 class DivergedError(RuntimeError):
-    """Training met a loss that is not finite.
+    """The loss became NaN or infinite during training.
 
-    Nothing that was computed is lost: `result` holds the last good model and the history up to it,
+    Nothing is lost: `result` holds the last good model and the history up to it,
     exactly as [`shootax.fit`][] would have returned them.
     """
 

@@ -1,4 +1,4 @@
-"""Files that are whole at any moment: written beside their place, then moved there in one go."""
+"""Atomic writes: a file is written next to its final path, then moved there in one operation."""
 
 import contextlib
 import errno
@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 STALE = 24 * 3600.0
-"""A temporary file that has not changed for so many seconds belongs to a writer that died."""
+"""A temporary file that has not changed for this many seconds is from a writer that died."""
 
 _NO_ROOM = {
     errno.ENOSPC,
@@ -27,11 +27,11 @@ _CANNOT_SYNC = {errno.EINVAL, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS}
 
 @contextlib.contextmanager
 def replaced(path: str | os.PathLike) -> Iterator[str]:
-    """A temporary file to write to, which takes the place of `path` when all went well.
+    """Yield the name of a temporary file, which replaces `path` at the end if there was no error.
 
-    Its contents are on the disk before it gets the name, so that not even a loss of power leaves
-    half a file. A symbolic link stays one: the file that it points to is replaced. Several files
-    can be made to appear together by entering one of these for each in an `ExitStack`.
+    Its contents are on the disk before it is renamed, so that not even a power failure leaves half a
+    file. A symbolic link stays one: the file that it points to is replaced. To make several files
+    appear together, enter one of these contexts for each in an `ExitStack`.
     """
     path = pathlib.Path(os.path.realpath(path))
     remove_temporaries(path)
@@ -39,7 +39,7 @@ def replaced(path: str | os.PathLike) -> Iterator[str]:
         temporary = _temporary(path)
         try:
             yield temporary
-            os.chmod(temporary, 0o666 & ~_umask())  # as any new file; a temporary one is private
+            os.chmod(temporary, 0o666 & ~_umask())  # like any new file; a temporary one is private
             _sync_file(temporary)
             os.replace(temporary, path)
         except BaseException:
@@ -50,7 +50,7 @@ def replaced(path: str | os.PathLike) -> Iterator[str]:
 
 @contextlib.contextmanager
 def _room_for(path: pathlib.Path) -> Iterator[None]:
-    """Says which file a full or broken disk has no room for, not which temporary one."""
+    """Name the file, not the temporary one, if the disk is full or broken."""
     try:
         yield
     except OSError as error:
@@ -62,35 +62,35 @@ def _room_for(path: pathlib.Path) -> Iterator[None]:
 
 
 def write_json(path: str | os.PathLike, value: Any) -> None:
-    """Writes `value` as JSON, whole or not at all."""
+    """Write `value` as JSON, atomically."""
     write_text(path, json.dumps(value, indent=1, ensure_ascii=False, allow_nan=False) + "\n")
 
 
 def checksum(value: Any) -> str:
-    """SHA-256 of what JSON holds, however it is laid out."""
+    """The SHA-256 of a JSON value, independent of its formatting."""
     return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()
 
 
 def write_text(path: str | os.PathLike, text: str) -> None:
-    """Writes text in UTF-8, whole or not at all."""
+    """Write text in UTF-8, atomically."""
     with replaced(path) as temporary:
         pathlib.Path(temporary).write_text(text, encoding="utf-8")
 
 
 def check_output(path: str | os.PathLike, inputs: Iterable[str | os.PathLike] = ()) -> None:
-    """Refuses, before the work, a place where the result could not be written after it.
+    """Raise, before a long computation, if its result could not be written to `path`.
 
     **Arguments:**
 
-    - `path`: the file to be written. A file that is there already may be replaced.
-    - `inputs`: files that are read, none of which may be the same file under any name.
+    - `path`: the file to be written. It may exist already.
+    - `inputs`: files that are read. `path` must not be one of them, under any name.
     """
     path = pathlib.Path(path)
     for source in inputs:
         if _same(path, source):
             raise ValueError(
-                f"Writing {path} would overwrite {source} itself, which is read. Choose another name "
-                "for the output."
+                f"Writing {path} would overwrite {source} itself, which is an input. Choose another "
+                "name for the output."
             )
     place = pathlib.Path(os.path.realpath(path))
     if os.path.isdir(place):
@@ -104,7 +104,7 @@ def check_output(path: str | os.PathLike, inputs: Iterable[str | os.PathLike] = 
         raise ValueError(f"{path} is write-protected. Choose another name for the output.")
     try:
         with contextlib.suppress(FileNotFoundError):
-            os.lstat(place)  # tells of a name that no file can have
+            os.lstat(place)  # raises if no file can have this name
         os.unlink(_temporary(place))
     except OSError as error:
         raise ValueError(
@@ -113,7 +113,7 @@ def check_output(path: str | os.PathLike, inputs: Iterable[str | os.PathLike] = 
 
 
 def check_place(path: str | os.PathLike) -> None:
-    """Raises unless a file can be written at `path`."""
+    """Raise unless a file can be written at `path`."""
     place = pathlib.Path(path)
     if place.is_dir():
         raise IsADirectoryError(f"{path} is a folder, expected the name of a file.")
@@ -132,7 +132,7 @@ def _same(path: pathlib.Path, other: str | os.PathLike) -> bool:
 
 
 def _temporary(path: pathlib.Path) -> str:
-    """An empty file beside `path`, in the same file system, so that it can be moved in one go."""
+    """Create an empty file next to `path`, in the same file system, so that moving it is atomic."""
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=_prefix(path), suffix=".part")
     os.close(handle)
     return name
@@ -143,13 +143,13 @@ def _prefix(path: pathlib.Path) -> str:
 
 
 def is_temporary(found: str | os.PathLike, path: str | os.PathLike) -> bool:
-    """Whether a file was begun by a write of `path` that did not come to its end."""
+    """Whether the file `found` is left over from an unfinished write of `path`."""
     pattern = re.escape(_prefix(pathlib.Path(path))) + r"[a-z0-9_]{8}\.part"
     return re.fullmatch(pattern, pathlib.Path(found).name) is not None
 
 
 def remove_temporaries(path: pathlib.Path, older: float = STALE) -> None:
-    """Removes what writes of `path` that were killed have left, if it is so many seconds old."""
+    """Remove what killed writes of `path` have left, if it is at least `older` seconds old."""
     with contextlib.suppress(OSError), os.scandir(path.parent) as entries:
         for entry in entries:
             if is_temporary(entry, path):
@@ -168,7 +168,7 @@ def _sync_file(name: str) -> None:
 
 
 def _sync_folder(folder: pathlib.Path) -> None:
-    """So that the new name is on the disk, too. Windows cannot, and does not need it."""
+    """Bring the new name to the disk, too. Windows cannot do this, and does not need it."""
     with contextlib.suppress(OSError):
         handle = os.open(folder, os.O_RDONLY)
         try:

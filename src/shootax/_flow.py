@@ -1,4 +1,4 @@
-"""Data through a control: the one verb of the library."""
+"""Move data by the weights of a control."""
 
 import functools
 from collections.abc import Callable
@@ -34,7 +34,7 @@ def flow(
     integrator: AbstractIntegrator = RK4(),
     reverse: bool = False,
 ) -> PyTree[Array]:
-    """Moves the states `z` by $\\dot z = f(z, θ(t))$ from $t = 0$ to $T$ (EqFlow).
+    """Move the states `z` by $\\dot z = f(z, θ(t))$ from $t = 0$ to $T$ (EqFlow).
 
     The particles, if the control has any, are integrated once, however large the batch is
     (EqShootingForward). States and times are cast to the dtype of the control's parameters.
@@ -44,11 +44,11 @@ def flow(
     - `field`: the vector field.
     - `control`: where θ(t) comes from.
     - `z`: states `(batch, ...)`.
-    - `times`: when to report the states, in the order of travel: `(times,)` for the whole batch, or
-        `(batch, times)` for each sample its own. Times on the grid of a fixed-step integrator are
-        exact; between grid points they are interpolated to fourth order. Times outside of $[0, T]$
-        or out of order are an error; inside a `jit`, where they cannot be looked at, the states
-        there are NaN.
+    - `times`: the times at which to return states, in the order of travel: `(times,)` for the whole
+        batch, or `(batch, times)` for separate times for each sample. Times on the grid of a fixed-step
+        integrator are exact; between grid points, states are interpolated to fourth order. Times
+        outside of $[0, T]$ or out of order raise an error. Inside `jit`, where their values are not
+        known, the states at such times are NaN.
     - `integrator`: how the equations are solved.
     - `reverse`: whether `z` is given at $t = T$ and moved back to $t = 0$.
 
@@ -56,9 +56,9 @@ def flow(
 
     The states at the end, or at the times as `(batch, times, ...)`.
 
-    **Raises:** [`shootax.NotConvergedError`][] where an iterative maximiser fails on the way. With
-    such a maximiser, and outside of `jit`, each call waits for its result to find out; with the
-    others it does not.
+    **Raises:** [`shootax.NotConvergedError`][] if an iterative maximiser fails during the flow. To detect
+    this, each call with such a maximiser waits for its result, unless it is inside `jit`. Calls with
+    other maximisers do not wait.
 
     !!! example
 
@@ -90,8 +90,8 @@ def flow(
         control.check(integrator)
         if reverse or isinstance(save, AtTimes):
             raise ValueError(
-                "A baked model goes forward and reports at the grid points of its integrator alone. "
-                "Use the original model for other times, or for the flow back in time."
+                "A baked model only runs forward, and returns states only at the grid points of its "
+                "integrator. Use the original model for other times, or for the flow back in time."
             )
     run = _flow_solving if _solves(control) else _flow
     out = run(field, control, z, save, integrator, reverse)
@@ -103,21 +103,21 @@ def flow(
 
 
 def _solves(control: AbstractControl) -> TypeGuard[AbstractParticleControl]:
-    """Whether θ* comes from iterations."""
+    """Whether θ* is found by iterations."""
     particles = isinstance(control, AbstractParticleControl)
     return particles and isinstance(control.maximiser, AbstractIterative)
 
 
 def _explain(field: AbstractField, control: AbstractParticleControl, out: PyTree[Array]) -> None:
-    """Raises where an inner maximisation failed, which shows as NaN, if values can be inspected."""
+    """Raise if an inner maximisation failed, which shows as NaN. Traced values pass."""
     leaves = jax.tree.leaves((out, control))
     if not all(map(checks.is_concrete, leaves)) or _all_finite(out):
         return
     q, p = control.ensemble.q, control.ensemble.p
     maximise(field, control.penalty, q, p, maximiser=control.maximiser)
     raise NotConvergedError(
-        f"The inner maximisation for θ of {type(field).__name__} failed on the way, though not at "
-        "t = 0: its maximum moved too fast, or ceased to exist. Take more steps, allow more "
+        f"The inner maximisation for θ of {type(field).__name__} failed during the flow, though not "
+        "at t = 0: its maximum moved too fast, or ceased to exist. Take more steps, allow more "
         "iterations, or use smaller momenta."
     )
 
@@ -166,7 +166,7 @@ def along(
     points: TimePoint,
     integrator: AbstractIntegrator,
 ) -> PyTree[Array]:
-    """`measure(system, point, y)` at given time points along the control, without any data."""
+    """Evaluate `measure(system, point, y)` at given time points of a control, without any data."""
     refuse_after_fork()
     nodes = integrator.nodes(control.T, points.t, False)
     return _along(field, control, measure, points, nodes, integrator)
@@ -209,7 +209,7 @@ def _when(
     times = host_times(times) if checks.is_concrete(times) else times
     if times.ndim not in (1, 2) or times.size == 0 or (times.ndim == 2 and len(times) != batch):
         raise ValueError(
-            f"times must have shape (times,), or ({batch}, times) with one line for each sample of "
+            f"times must have shape (times,), or ({batch}, times) with one row for each sample of "
             f"the batch, got shape {times.shape}."
         )
     if checks.is_concrete(times):
@@ -230,9 +230,10 @@ def host_times(times: Any) -> np.ndarray:
 
 
 def _safe_times(times: Array, T: float, reverse: bool) -> tuple[Array, Array]:
-    """Times at which an integrator can return results, and which of them replace wrong ones.
+    """Return times that an integrator accepts, and a mask of those that replace wrong ones.
 
-    Replaced before the flow and blanked after it, wrong times leave the gradient of the others alone.
+    Wrong times are replaced before the flow and their states blanked after it, so that they do not
+    affect the gradient of the others.
     """
     slack, last = 1e-6 * T, times.ndim - 1
     outside = ~((times >= -slack) & (times <= T + slack))  # NaN is outside, too
@@ -253,7 +254,7 @@ def _blanked(states: Array, wrong: Array) -> Array:
 
 
 def check_times(times: np.ndarray, T: float, reverse: bool = False) -> None:
-    """Raises unless the times are finite, in order, and within the depth."""
+    """Raise unless the times are finite, in order, and in $[0, T]$."""
     checks.finite(times, "times")
     slack = 1e-6 * T
     if times.min() < -slack or times.max() > T + slack:

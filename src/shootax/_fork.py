@@ -1,4 +1,4 @@
-"""A process forked after JAX was used hangs at its first computation: say so instead.
+"""Raise in a process forked after JAX was used, which would hang at its first computation.
 
 The threads of JAX do not survive a fork, and the locks they held stay locked in the child.
 """
@@ -33,7 +33,7 @@ if register := getattr(os, "register_at_fork", None):  # not on Windows, which c
 
 
 def refuse_after_fork() -> None:
-    """Raises in a process that was forked from one that had used JAX."""
+    """Raise in a process that was forked from one that had used JAX."""
     if _BROKEN:
         raise RuntimeError(
             "This process was forked after JAX had started, and JAX would hang in it. Start "

@@ -1,4 +1,4 @@
-"""The equations of shooting, from `f` and `R` alone.
+"""The shooting equations, from `f` and `R` alone.
 
 One sign convention is used everywhere:
 $H(q, p, θ) = Σ_j ⟨p_j, f(q_j, θ)⟩ - R(θ)$, $\\dot q = ∂H/∂p$, $\\dot p = -∂H/∂q$, and θ maximises H.

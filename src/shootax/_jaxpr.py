@@ -1,7 +1,7 @@
-"""Traced programs of JAX, as `jax.make_jaxpr` gives them.
+"""The classes of traced JAX programs, as returned by `jax.make_jaxpr`.
 
-Their classes are in `jax.extend`, which JAX may change in any version, as it does the names of operations
-and of their parameters. What the library takes from there stands here alone.
+They are in `jax.extend`, which may change in any version of JAX, as may the names of operations and of
+their parameters. Only this module imports from there.
 """
 
 from jax.extend.core import ClosedJaxpr as ClosedJaxpr

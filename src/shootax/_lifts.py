@@ -1,4 +1,4 @@
-"""Lifts: from an input to the initial state of a field. Each maps one input."""
+"""Lifts map one input to the initial state of a field."""
 
 import abc
 
@@ -44,7 +44,7 @@ class AbstractLift(eqx.Module):
 def random_affine(
     inputs: int, outputs: int, key: PRNGKeyArray, names: tuple[str, str]
 ) -> tuple[Array, Array]:
-    """A matrix and a vector, both uniform in $±1/\\sqrt{inputs}$, of sizes with these names."""
+    """Draw a matrix and a vector uniform in $±1/\\sqrt{inputs}$; errors call the sizes `names`."""
     inputs = checks.positive_integer(inputs, names[0])
     outputs = checks.positive_integer(outputs, names[1])
     return _drawn(inputs, outputs, checks.random_key(key))
@@ -160,7 +160,7 @@ class AffineLift(AbstractLift):
 class LinearLift(AbstractLift):
     """$z(0) = W x + c$, the whole state from any number of inputs.
 
-    With it the number of inputs need not be the size of the visible state.
+    The number of inputs may differ from the size of the visible state.
 
     !!! example
 
@@ -261,7 +261,7 @@ LIFTS = ("affine", "zero", "constant", "mlp", "identity")
 
 
 def make_lift(lift: AbstractLift | str | None, field: AbstractField, key: PRNGKeyArray):
-    """A lift by name. By default the affine one, or none where the field has no hidden state."""
+    """A lift by name. By default the affine one, or the identity if the field has no hidden state."""
     if not (lift is None or isinstance(lift, str)):
         return lift
     visible, hidden = field.visible_size, field.hidden_size
@@ -277,7 +277,7 @@ def make_lift(lift: AbstractLift | str | None, field: AbstractField, key: PRNGKe
     name, image = lift or "affine", len(field.state.shape) > 1
     if image and name == "mlp":
         raise ValueError(
-            f"The states of {type(field).__name__} are images, which the 'mlp' lift is not for. Use "
+            f"The states of {type(field).__name__} are images, which the 'mlp' lift does not map. Use "
             "'affine', 'zero' or 'constant', or give a module that maps an input to a state."
         )
     affine = ChannelLift if image else AffineLift

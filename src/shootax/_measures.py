@@ -28,7 +28,7 @@ from shootax._trajectory import evaluate_at
 
 
 def nets(model: Any) -> list[Net]:
-    """All the nets inside a model, those that get their particles from others included."""
+    """All nets inside a model, including those that get their particles from other nets."""
     leaves = jax.tree.leaves(model, is_leaf=lambda leaf: isinstance(leaf, Net | ParticleChain))
     found = []
     for leaf in leaves:
@@ -43,7 +43,7 @@ _ARRAYS = (jax.Array, jax.ShapeDtypeStruct)
 def count(model: Any) -> int:
     """The number of trainable scalars.
 
-    **Arguments:** `model`, any pytree; it may be one of shapes, as `jax.eval_shape` makes.
+    **Arguments:** `model`, any pytree of arrays, or of shapes as returned by `jax.eval_shape`.
 
     !!! example
 
@@ -67,11 +67,10 @@ def penalty(model: Any) -> Float[Array, ""]:
     $T·R(θ(0))$ for particles, whose flow conserves $R(θ)$, and $Σ_b Δt\\,R(θ_b)$ for blocks. In
     discrete time ([`shootax.SymplecticEuler`][]) it is the sum $Σ_k h\\,R(θ_k)$ over the layers.
 
-    On a concrete model a call integrates the particles once, to find out whether they arrive: where
-    they blow up on the way the penalty is NaN. Inside `jit` or `grad`, as in training, only the
-    formula is evaluated.
+    Outside of `jit` and `grad`, a call also integrates the particles once: if they blow up, the penalty
+    is NaN. Inside `jit` or `grad`, as in training, only the formula is evaluated.
 
-    **Arguments:** `model`, a [`shootax.Net`][] or any pytree that holds some.
+    **Arguments:** `model`, a [`shootax.Net`][], or any pytree that contains one.
 
     !!! example
 
@@ -87,13 +86,13 @@ def penalty(model: Any) -> Float[Array, ""]:
     if not costs:
         raise ValueError(
             f"{type(model).__name__} has no Net in it, so there is no penalty. Give a Net, or a "
-            "pytree that holds some."
+            "pytree that contains one."
         )
     return jnp.sum(jnp.stack(costs))
 
 
 def _cost(net: Net) -> Float[Array, ""]:
-    """The penalty of one net, NaN if its particles do not arrive."""
+    """The penalty of one net, NaN if its particles blow up."""
     control = net.control
     cost = control.cost(net.field, net.integrator)
     known = all(map(checks.is_concrete, jax.tree.leaves(net)))
@@ -110,10 +109,10 @@ def _is_finite(system: AbstractSystem, point: TimePoint, y: State) -> Array:
 
 
 def break_even(field: AbstractField, layers: int) -> float:
-    """How many particles $K$ have as many parameters as `layers` layers of free weights: $LP/2S$.
+    """The number $K$ of particles with as many parameters as `layers` layers of free weights: $LP/2S$.
 
-    Here $P$ is the size of θ and $S$ that of the state (App. freeparams). Fewer particles are a
-    saving, whatever the size of a layer.
+    Here $P$ is the size of θ and $S$ that of the state (App. freeparams). With fewer particles than
+    this, a net has fewer parameters than with free weights, whatever the size of a layer.
 
     **Arguments:** the `field`, and the number of `layers`.
 
@@ -188,7 +187,9 @@ def complexity(
     net = one_net(net, "complexity")
     rate = _Log2Norm(checks.one_of(norm, NORMS, "norm"))
     if not _has_matrices(net):
-        raise ValueError(f"The θ of {type(net.field).__name__} has no matrices, so no complexity.")
+        raise ValueError(
+            f"The θ of {type(net.field).__name__} has no matrices, so it has no complexity."
+        )
     rule = net.control.quadrature(net.integrator)
     values = along(net.field, net.control, rate, rule.points, net.integrator)
     return jnp.sum(jnp.asarray(rule.weights, values.dtype) * values)
@@ -196,7 +197,7 @@ def complexity(
 
 @keeping_programs
 def hamiltonian_path(net: Net, times: Any = None) -> tuple[np.ndarray, Float[Array, " times"]]:
-    """Times and the Hamiltonian $\\mathcal H(q(t), p(t))$ at them, which the exact flow conserves.
+    """The Hamiltonian $\\mathcal H(q(t), p(t))$ over depth, which the exact flow conserves.
 
     **Arguments:**
 
@@ -246,7 +247,7 @@ def hamiltonian_drift(net: Net) -> Float[Array, ""]:
 
 
 def summary(model: Net) -> dict[str, Any]:
-    """Parameters, penalty, complexity and, for particles that move, drift: all as plain numbers.
+    """Parameters, penalty, complexity and, if the particles move, drift, as plain numbers.
 
     **Arguments:** `model`, one [`shootax.Net`][].
 
@@ -283,7 +284,7 @@ def summary(model: Net) -> dict[str, Any]:
 
 
 class _Several(eqx.Module):
-    """Several measures at one time, so that one program has all of them."""
+    """Several measures at one time, so that one program computes all of them."""
 
     norms: tuple[str, ...] = eqx.field(static=True)
     energy: _Reduced | None

@@ -27,13 +27,14 @@ class Net(eqx.Module):
 
     A net is an `equinox.Module`: it can sit inside a larger model, be differentiated, compiled and
     mapped. It takes a batch `(batch, ...)`, so that the particles are integrated once for all
-    samples: an array, a list of lists of numbers, a data frame, a PyTorch tensor on the CPU.
+    samples. The batch is an array, a list of lists of numbers, a data frame, or a PyTorch tensor on
+    the CPU.
 
-    The net's own dtype decides: inputs and times are cast to the dtype of its floating-point
-    parameters (to JAX's default if it has none), and outputs have it.
+    Inputs and times are cast to the dtype of the net's floating-point parameters (to JAX's default if
+    it has none). Outputs have the same dtype.
 
-    Input from the host (NumPy, lists, frames) is refused if it holds NaN or infinity. An array of JAX
-    is not looked at, because that would copy it to the host in every call: NaN in, NaN out.
+    Input from the host (NumPy, lists, frames) is refused if it contains NaN or infinity. JAX arrays are
+    not checked, because that would copy them to the host in every call: NaN in, NaN out.
 
     !!! example
 
@@ -69,13 +70,13 @@ class Net(eqx.Module):
         """**Arguments:**
 
         - `field`: the vector field $f$.
-        - `control`: where θ(t) comes from. Instead of one, give
-        - `particles`: a number of particles, for `Particles.draw(field, particles, key=...)`.
-        - `lift`: `"affine"` (the default where the field has a hidden state), `"zero"`,
+        - `control`: where θ(t) comes from. Give either a control or `particles`.
+        - `particles`: the number of particles, for `Particles.draw(field, particles, key=...)`.
+        - `lift`: `"affine"` (the default if the field has a hidden state), `"zero"`,
             `"constant"`, `"mlp"`, `"identity"`, or a module that maps one input to one state.
-        - `readout`: `"x"` (the default where the field has a hidden state), `"identity"`, the number
+        - `readout`: `"x"` (the default if the field has a hidden state), `"identity"`, the number
             of outputs of a linear map, or a module that maps one state to one output.
-        - `integrator`: by default RK4 with 10 steps.
+        - `integrator`: how the equations are solved, by default RK4 with 10 steps.
         - `key`: a JAX random key.
         """
         refuse_after_fork()
@@ -109,7 +110,7 @@ class Net(eqx.Module):
             return applied(self.readout, z, axes=1 if times is None else 2)
 
     def states(self, x: PyTree[Array], times: Any = None) -> PyTree[Array]:
-        """The states instead of the outputs."""
+        """The states, before the readout, instead of the outputs."""
         start = self.lifted(x)
         return flow(self.field, self.control, start, times=times, integrator=self.integrator)
 
@@ -138,7 +139,7 @@ def _reason(field: AbstractField, lift: AbstractLift, sample: tuple[int, ...]) -
     if sample == field.visible_state.shape:
         return f"the field has dim={sample[0]}"
     whole = sample == field.state.shape
-    return "the lift hands the whole state on" if whole else "the lift takes as many inputs"
+    return "the lift passes on the whole state" if whole else "the lift takes that many inputs"
 
 
 def _check_part(part: Any, name: str, others: str) -> None:

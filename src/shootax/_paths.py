@@ -1,4 +1,4 @@
-"""The weights and the particles of a net along its depth."""
+"""The weights and the particles of a net over depth."""
 
 from typing import Any
 
@@ -17,7 +17,7 @@ def theta_path(net: Net, times: Any) -> PyTree[Array]:
 
     **Arguments:**
 
-    - `net`: a [`shootax.Net`][]. Of a chain, ask each net.
+    - `net`: a [`shootax.Net`][]. For a chain, call this for each of its nets.
     - `times`: `(times,)`, increasing, in $[0, T]$.
 
     !!! example
@@ -35,8 +35,8 @@ def theta_path(net: Net, times: Any) -> PyTree[Array]:
     net = one_net(net, "theta_path")
     if isinstance(net.control, BAKED):
         raise ValueError(
-            "A baked model has weights at the stages of its integrator alone: they are in "
-            "net.control.theta. Ask the original model for other times."
+            "A baked model has weights only at the stages of its integrator: they are in "
+            "net.control.theta. Use the original model for other times."
         )
     return along(net.field, net.control, _theta, time_points(net, times), net.integrator)
 
@@ -67,12 +67,12 @@ def particle_path(net: Net, times: Any) -> tuple[PyTree[Array], PyTree[Array]]:
 
 
 def one_net(net: Any, name: str) -> Net:
-    """`net`, if it is one net and not a chain, a control or anything else."""
+    """Return `net` if it is one net, not a chain, a control or anything else."""
     return checks.instance(net, Net, f"The model of {name}", f"{name}(net) with one Net")
 
 
 def moving(net: Any, name: str) -> Net:
-    """`net`, if it is one whose particles move."""
+    """Return `net` if it is a net whose particles move."""
     net = one_net(net, name)
     if not isinstance(net.control, Particles):
         raise ValueError(
@@ -83,7 +83,7 @@ def moving(net: Any, name: str) -> Net:
 
 
 def time_points(net: Net, times: Any) -> TimePoint:
-    """Time points from the `times` that a user gave."""
+    """Convert the `times` that a user gave to time points."""
     known = host_times(times)
     if known.ndim != 1 or known.size == 0:
         raise ValueError(f"times must have shape (times,), got shape {known.shape}.")

@@ -1,7 +1,7 @@
-"""JAX's random numbers on the host, bit for bit, where a compiled program would cost more than it does.
+"""JAX's random numbers on the host, bit for bit, where compiling a program would take too long.
 
-Only whole numbers are made here: keys and orders. They are those of `jax.random` with its standard
-generator, threefry-2x32 of 20 rounds (Salmon et al., 2011).
+Only integers are generated here: keys and permutations. They equal those of `jax.random` with its
+default generator, threefry-2x32 with 20 rounds (Salmon et al., 2011).
 """
 
 import math
@@ -25,7 +25,7 @@ def key_data(seed: int) -> KeyData:
 
 
 def split(data: KeyData, number: int = 2) -> KeyData:
-    """`jax.random.split`: so many keys, along a new axis after those of `data`."""
+    """`jax.random.split`: `number` keys for each key in `data`, along a new axis."""
     return np.stack(_threefry(data, number), axis=-1)
 
 
@@ -41,7 +41,7 @@ def permutation(data: KeyData, samples: int) -> np.ndarray:
 
 
 def split_key(key: PRNGKeyArray, number: int) -> list[PRNGKeyArray]:
-    """`jax.random.split(key, number)` as a list, without a compiled program where that can be done."""
+    """`jax.random.split(key, number)` as a list, without a compiled program where possible."""
     if not checks.is_concrete(key) or not _is_standard(key):
         return list(jax.random.split(key, number))
     typed = jax.numpy.issubdtype(key.dtype, jax.dtypes.prng_key)
@@ -51,7 +51,7 @@ def split_key(key: PRNGKeyArray, number: int) -> list[PRNGKeyArray]:
 
 
 def _is_standard(key: Array) -> bool:
-    """Whether a key is one of threefry, and splits as it does by default."""
+    """Whether a key is a threefry key that splits as it does by default."""
     if not jax.config.jax_threefry_partitionable:  # pyright: ignore[reportAttributeAccessIssue]
         return False
     if str(jax.random.key_impl(key)) != "threefry2x32":
@@ -60,7 +60,7 @@ def _is_standard(key: Array) -> bool:
 
 
 def _threefry(data: KeyData, number: int) -> tuple[np.ndarray, np.ndarray]:
-    """The two words of the generator for the counters from 0 to `number` - 1, for each key."""
+    """The two output words of the generator for the counters `0, ..., number - 1`, for each key."""
     first, second = (np.asarray(word, np.uint32)[..., None] for word in np.moveaxis(data, -1, 0))
     keys = (first, second, first ^ second ^ _PARITY)
     counters = np.arange(number, dtype=np.uint64)

@@ -1,4 +1,4 @@
-"""Readouts: from a final state to an output. Each maps one state."""
+"""Readouts map one final state to an output."""
 
 import abc
 
@@ -106,7 +106,7 @@ READOUTS = ("x", "identity")
 
 
 def make_readout(readout, field: AbstractField, key: PRNGKeyArray):
-    """A readout by name, or by the number of outputs of a linear one; a module is kept."""
+    """A readout by name, or by the number of outputs of a linear one; a module is returned unchanged."""
     visible = field.visible_size if field.hidden_size > 0 else None
     if readout is None:
         readout = "identity" if visible is None else "x"
@@ -115,7 +115,7 @@ def make_readout(readout, field: AbstractField, key: PRNGKeyArray):
         if not isinstance(state, jax.ShapeDtypeStruct) or len(state.shape) != 1:
             raise ValueError(
                 f"A linear readout needs a field whose state is one vector, got "
-                f"{type(field).__name__}. Give a module of your own."
+                f"{type(field).__name__}. Give a module that maps a state to an output."
             )
         return LinearReadout(state.shape[0] if visible is None else visible, readout, key=key)
     if isinstance(readout, str):

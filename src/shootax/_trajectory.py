@@ -20,7 +20,7 @@ def alone(system: AbstractSystem, particles: ParticleState | None) -> State:
 
 
 def precision(system: AbstractSystem) -> jnp.dtype:
-    """The type of the numbers that a system works with."""
+    """The dtype that a system computes in."""
     leaves = jax.tree.leaves(eqx.filter(system, eqx.is_inexact_array))
     return jnp.result_type(*(leaves or [float]))
 
@@ -33,9 +33,9 @@ def evaluate_at(
     nodes: Any,
     measure: Callable[[TimePoint, State], PyTree[Array]],
 ) -> PyTree[Array]:
-    """`measure(point, y)` at each of the given time points, `(points, ...)`.
+    """Evaluate `measure(point, y)` at each of the given time points, `(points, ...)`.
 
-    `nodes` are the numbers of the grid points they are, by the integrator's own `nodes`, or `None`.
+    `nodes` are their indices in the grid, as returned by the integrator's `nodes`, or `None`.
     """
     dtype = precision(system)
     clocks = TimePoint(*(jnp.asarray(c, dtype if c.dtype.kind == "f" else int) for c in points))
@@ -53,7 +53,7 @@ def evaluate_at_stages(
     integrator: AbstractFixedStep,
     measure: Callable[[TimePoint, State], PyTree[Array]],
 ) -> PyTree[Array]:
-    """`measure(point, y)` at every stage of every step, `(steps, stages, ...)`."""
+    """Evaluate `measure(point, y)` at every stage of every step, `(steps, stages, ...)`."""
     h, dtype = T / integrator.steps, precision(system)
 
     def one(y: State, k: Array) -> tuple[State, PyTree]:

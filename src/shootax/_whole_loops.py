@@ -1,4 +1,4 @@
-"""Small loops of compiled programs as single functions, for all programs of a process."""
+"""Compile small loops as single functions, in all programs of a process."""
 
 import os
 
@@ -11,17 +11,17 @@ _EXTRA = "--xla_backend_extra_options="
 _OPTION = "xla_cpu_small_while_loop_byte_threshold"
 
 LARGEST = 10_000_000
-"""Bytes that one turn of a loop reads and writes at most to count as small."""
+"""A loop is small if one iteration reads and writes at most this many bytes."""
 
 
 def use_whole_loops() -> None:
-    """Compiles small loops as single functions, where XLA otherwise calls one operation after the other.
+    """Compile small loops as single functions, where XLA otherwise calls the operations one by one.
     Call it first, before JAX computes anything.
 
-    Steps of small nets get 1.15 to 1.35 times as fast on a CPU and compile in less time; large ones stay
-    as they are, and ten small nets at once may be a little slower. XLA knows this option for whole
-    processes alone, so it holds for your own programs as well, and is not the default. Results are the
-    same to rounding. The environment variable `SHOOTAX_WHOLE_LOOPS=1` does the same when `shootax` is
+    On a CPU, steps of small nets become 1.15 to 1.35 times as fast and compile in less time. Steps of
+    large nets do not change, and ten small nets at once may be slightly slower. XLA has this option only
+    for whole processes, so it also applies to your own programs and is not the default. Results are the
+    same up to rounding. The environment variable `SHOOTAX_WHOLE_LOOPS=1` does the same when `shootax` is
     imported. A threshold that you have set in `XLA_FLAGS` is kept.
 
     **Raises:** `RuntimeError` if JAX has started.
@@ -46,8 +46,9 @@ def use_whole_loops() -> None:
             jax.config.update("jax_num_cpu_devices", number)
     except RuntimeError as error:
         raise RuntimeError(
-            "JAX has started, and reads this option only then. Call sx.extend.use_whole_loops() right "
-            f"after the imports, before anything is computed, or set {VARIABLE}=1 in the environment."
+            "JAX has started, and reads this option only when it starts. Call "
+            "sx.extend.use_whole_loops() right after the imports, before anything is computed, or set "
+            f"{VARIABLE}=1 in the environment."
         ) from error
     words = [word for word in flags.split() if not word.startswith(_EXTRA)]
     own = [word.removeprefix(_EXTRA) for word in flags.split() if word.startswith(_EXTRA)]
@@ -55,7 +56,7 @@ def use_whole_loops() -> None:
 
 
 def use_them_if_the_environment_says_so() -> None:
-    """What the environment variable asks for, if it is set."""
+    """Apply the environment variable, if it is set."""
     wanted = os.environ.get(VARIABLE, "").strip()
     if wanted not in ("", "0", "1"):
         raise ValueError(f"{VARIABLE} must be 1, or 0 for XLA's own choice; got {wanted!r}.")

@@ -100,7 +100,7 @@ def test_the_identity_lift_takes_whole_states():
     net = sx.Net(sx.UpDown(1, 2), particles=2, lift="identity", readout="identity", key=KEY)
     assert net(np.ones((4, 3))).shape == (4, 3)
     with pytest.raises(
-        ValueError, match=r"shape \(batch, 3\), as the lift hands the whole state on"
+        ValueError, match=r"shape \(batch, 3\), as the lift passes on the whole state"
     ):
         net(np.ones((4, 1)))
 
