@@ -13,7 +13,7 @@ from shootax._fields.host import run
 from shootax._fields.probing import draw, flat, samplers
 
 POINTS = 2
-"""At how many points each entry of the velocity is compared."""
+"""The number of points at which each entry of the velocity is compared."""
 
 
 class Placed(NamedTuple):
@@ -26,7 +26,7 @@ class Placed(NamedTuple):
 
 
 def agrees(field: AbstractField, inferred: AbstractBlockField, placed: list[Placed]) -> bool:
-    """Compares velocities, and their derivatives along random directions of the state, at random
+    """Whether velocities, and their derivatives along random directions of the state, agree at random
     points. Entries that are finite at no point do not agree."""
     dtype = jnp.result_type(float)
     theirs, ours = _with_derivative(field, dtype), _with_derivative(inferred, dtype)
@@ -62,7 +62,7 @@ def _with_derivative(field: AbstractField, dtype: Any) -> core.ClosedJaxpr:
 
 
 def _lines(out: list[np.ndarray]) -> np.ndarray:
-    """The velocity and its derivative, as two lines."""
+    """The velocity and its derivative, as two rows."""
     half = len(out) // 2
     return np.stack([flat(out[:half]), flat(out[half:])])
 
@@ -78,7 +78,7 @@ def _close(got: np.ndarray, wanted: np.ndarray, finite: np.ndarray, tolerance: f
 def _blocks(
     inferred: AbstractBlockField, theta: list[np.ndarray], placed: list[Placed]
 ) -> list[np.ndarray]:
-    """θ by blocks, in the order of leaves of a tree."""
+    """θ by blocks, in the order of the leaves of a tree."""
     shapes = inferred.theta
     out = {
         block: (theta[leaf].ravel()[weights] * scale).reshape(shapes[block].shape)

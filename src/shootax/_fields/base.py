@@ -1,7 +1,8 @@
 """The right-hand side $f(z, θ)$ of a continuous-depth network.
 
-Fields stand at the bottom of the library: penalties are written in terms of fields, maximisers in terms
-of both. Only the methods that choose a default penalty or maximiser look up, so they import it late.
+Fields are the lowest layer of the library: penalties are written in terms of fields, maximisers in terms
+of both. Only the methods that choose a default penalty or maximiser use higher layers, which they import
+late.
 """
 
 import abc
@@ -54,11 +55,11 @@ class HiddenLayer(NamedTuple):
 class AbstractField(eqx.Module):
     """A vector field $\\dot z = f(z, θ)$, the right-hand side of Eq. EqFlow.
 
-    A field of your own needs three things: the shapes of one `state` and of `theta`, as pytrees of
+    Your own field needs three things: the shapes of one `state` and of `theta`, as pytrees of
     [`shootax.shape`][] (class attributes or properties), and `__call__`, which is `f` for *one* state.
-    The equations of shooting follow from these by differentiation.
+    The shooting equations follow from these by differentiation.
 
-    Every other method and property has a default that is right for any field. Override one where the
+    Every other method and property has a default that is right for any field. Override one if the
     structure of your field allows a better answer, as [`shootax.extend.AbstractBlockField`][] and
     [`shootax.extend.AbstractConvField`][] do.
 
@@ -95,13 +96,13 @@ class AbstractField(eqx.Module):
 
     @property
     def visible_size(self) -> int | None:
-        """How many of the leading entries (channels) of the state are visible: data enter and leave
-        there, and a lift fills in the rest. `None` where the state is not divided."""
+        """The number of leading entries (channels) of the state that are visible: data enter and leave
+        there, and a lift fills in the rest. `None` if the state is not divided."""
         return None
 
     @property
     def hidden_size(self) -> int:
-        """How many entries (channels) of the state are hidden."""
+        """The number of hidden entries (channels) of the state."""
         return 0 if self.visible_size is None else self.state.shape[0] - self.visible_size
 
     @property
@@ -113,34 +114,34 @@ class AbstractField(eqx.Module):
 
     @property
     def free_axes(self) -> int:
-        """How many trailing axes of the data may differ in size from those of the particles."""
+        """The number of trailing axes of the data that may differ in size from those of the particles."""
         return 0
 
     # Structure in θ.
 
     @property
     def known_linearity(self) -> Linearity | None:
-        """How `f` depends on θ; `None` leaves it to [`shootax.linearity`][] to find out."""
+        """How `f` depends on θ; if `None`, [`shootax.linearity`][] finds out."""
         return None
 
     @property
     def has_theta(self) -> bool:
-        """Whether there are weights θ at all. Without them the particles themselves are the field."""
+        """Whether the field has weights θ. Without them, the particles themselves are the field."""
         return True
 
     @property
     def layout(self) -> "Layout | None":
-        """Parts, features and blocks of a field that is a table of them, such as a block field or a
-        convolution; `None` for any other."""
+        """The parts, features and blocks of a field that consists of blocks, such as a block field or a
+        convolution; otherwise `None`."""
         return None
 
     def as_blocks(self) -> "AbstractBlockField | None":
-        """The field as one made of blocks, with the same θ, if it is; otherwise a layout may still be
-        inferred ([`shootax.extend.infer_layout`][])."""
+        """The field as a block field with the same θ, or `None` if it is not one. A layout may still be
+        inferred then ([`shootax.extend.infer_layout`][])."""
         return None
 
     def as_hidden_layer(self) -> HiddenLayer | None:
-        """The single hidden layer that the field is, if it is one."""
+        """The structure of the field if it is a single hidden layer, otherwise `None`."""
         return None
 
     # Many states at once.
@@ -167,8 +168,8 @@ class AbstractField(eqx.Module):
         return jax.vmap(self, in_axes=(0, None))(z, packed)
 
     def chunk_size(self, z: PyTree[Array]) -> int:
-        """How many of a batch of packed states `batch_velocity` should take at a time: a divisor of
-        their number. By default all of them."""
+        """How many packed states of a batch `batch_velocity` should take at a time: a divisor of their
+        number. By default all of them."""
         return jax.tree.leaves(z)[0].shape[0]
 
     def chunked_velocity(self, z: PyTree[Array], packed: PyTree[Array]) -> PyTree[Array]:
@@ -194,7 +195,7 @@ class AbstractField(eqx.Module):
     # Defaults and checks.
 
     def default_momentum(self, particles: int) -> float:
-        """The standard deviation of the initial momenta of so many particles that suits the field."""
+        """The default standard deviation of the initial momenta of `particles` particles."""
         return 0.1
 
     @property
@@ -203,23 +204,23 @@ class AbstractField(eqx.Module):
         return {}
 
     def default_penalty(self) -> "AbstractPenalty":
-        """The penalty of a control for which none is given: quadratic."""
+        """The default penalty of a control: quadratic."""
         from shootax._penalties import Quadratic
 
         return Quadratic(self.default_strengths)
 
     def default_maximiser(self, penalty: "Penalty") -> "AbstractMaximiser":
-        """The best way to find θ* under a penalty."""
+        """The default maximiser of a control with this penalty."""
         from shootax._maximisers import default_maximiser
 
         return default_maximiser(self, penalty)
 
     def check_penalty(self, penalty: "Penalty") -> None:
-        """Raises unless the penalty is one for the weights of this field."""
+        """Raise unless the penalty fits the weights of this field."""
         penalty.check(self.theta)
 
     def check_velocity(self) -> None:
-        """Raises unless `f` returns a velocity of the same structure and shapes as the state."""
+        """Raise unless `f` returns a velocity of the same structure and shapes as the state."""
         dtype = jnp.result_type(float)
         z, theta = jax.tree.map(
             lambda leaf: jax.ShapeDtypeStruct(leaf.shape, dtype), (self.state, self.theta)

@@ -1,9 +1,9 @@
 """Fields $f(z, θ) = Θ φ(z)$ that are linear in θ, described by their blocks.
 
 The state is one vector made of named *parts*. Elementwise *features* of the parts, and the constant
-one, make up φ(z). Each entry of θ is a *block* of the matrix Θ: it maps one feature to the velocity
-of one part. A field of this kind is thus a short table, from which follow the direct evaluation,
-the packed product $Θφ$, and the kernel form that never builds Θ.
+feature, make up φ(z). Each entry of θ is a *block* of the matrix Θ: it maps one feature to the velocity
+of one part. Such a field is thus a short table. The direct evaluation, the packed product $Θφ$, and the
+kernel form, which never builds Θ, all follow from it.
 """
 
 import abc
@@ -23,11 +23,11 @@ from shootax._fields.base import AbstractField, Linearity, shape
 
 @dataclasses.dataclass(frozen=True)
 class Feature:
-    """An elementwise function of a part of the state; without a part it is the constant one.
+    """An elementwise function of a part of the state; without a part, the constant feature.
 
     **Arguments:**
 
-    - `name`: of the feature.
+    - `name`: the name of the feature.
     - `part`: the part of the state that it is a function of, or `None`.
     - `function`: an elementwise function.
 
@@ -52,7 +52,7 @@ class Block:
 
     **Arguments:**
 
-    - `name`: of the entry of θ.
+    - `name`: the name of the entry of θ.
     - `target`: the part of the state that it moves.
     - `feature`: the feature that it acts on.
 
@@ -76,9 +76,9 @@ class Layout:
 
     **Arguments:**
 
-    - `parts`: the sizes of the parts of the state, by name. The first one is where data enter.
+    - `parts`: the sizes of the parts of the state, by name. Data enter the first one.
     - `features`, `blocks`: the features, and the entries of θ.
-    - `damping`: the parts that decay by themselves, each with its rate.
+    - `damping`: the decay rates of the parts that decay by themselves, by name.
 
     !!! example
 
@@ -128,11 +128,11 @@ class Layout:
         return 1 if feature.part is None else self.parts[feature.part]
 
     def part_slices(self) -> dict[str, slice]:
-        """Where each part stands in the state."""
+        """The slice of each part in the state."""
         return _slices(self.parts)
 
     def feature_slices(self) -> dict[str, slice]:
-        """Where each feature stands in φ."""
+        """The slice of each feature in φ."""
         return _slices({feature.name: self.feature_size(feature) for feature in self.features})
 
 

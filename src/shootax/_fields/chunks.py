@@ -1,4 +1,4 @@
-"""A large batch, some samples at a time, so that what is made of them stays in the caches of a core."""
+"""Process a large batch in chunks, so that intermediate results stay in the caches of a core."""
 
 from collections.abc import Callable
 from typing import Any
@@ -11,10 +11,10 @@ CACHE = 2_000_000
 
 
 def chunk_size(batch: int, floats: int, itemsize: int) -> int:
-    """How many samples of a batch at a time, if a product takes so many `floats` for each of them.
+    """The number of samples in a chunk, if a product needs `floats` numbers for each sample.
 
-    All if these fit into `CACHE` bytes, otherwise the largest divisor of their number that does. A batch
-    without a divisor above a fourth of what fits, such as a prime, is not divided.
+    It is the whole batch if that fits into `CACHE` bytes, otherwise the largest divisor of the batch size
+    that fits. A batch without a divisor above a quarter of what fits, such as a prime, is not divided.
     """
     fitting = max(1, CACHE // (floats * itemsize))
     if batch <= fitting:
@@ -24,11 +24,11 @@ def chunk_size(batch: int, floats: int, itemsize: int) -> int:
 
 
 def by_chunks(function: Callable[..., PyTree[Array]], chunk: int, *batches: PyTree[Array]) -> Any:
-    """`function` of so many samples of the batches at a time; results along a new leading axis."""
+    """Apply `function` to `chunk` samples at a time. Results have a new leading axis for the chunks."""
     cut = jax.tree.map(lambda leaf: leaf.reshape(-1, chunk, *leaf.shape[1:]), batches)
     return jax.lax.map(lambda parts: function(*parts), cut)
 
 
 def joined(chunks: PyTree[Array]) -> PyTree[Array]:
-    """One batch of the chunks."""
+    """Join the chunks to one batch."""
     return jax.tree.map(lambda leaf: leaf.reshape(-1, *leaf.shape[2:]), chunks)

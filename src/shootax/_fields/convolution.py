@@ -1,13 +1,13 @@
-"""Convolutional fields, linear in θ, on the same tables as the block fields.
+"""Convolutional fields, linear in θ, described by the same tables as block fields.
 
-The parts of the state are now groups of channels of an image (in any number of space dimensions),
-and each entry of θ a bank of filters from one feature to one part, or a bias. Filters act on
+The parts of the state are now groups of channels of an image (in any number of spatial dimensions),
+and each entry of θ is a bank of filters from one feature to one part, or a bias. Filters act on
 *patches*: all shifts of a feature within the window, side by side, so that a convolution is a
 product, and so is its derivative.
 
 A batch of images has its channels last, and goes through one product with fewer copies than whole patches
-need (`convolve.py`). On a processor, inside a loop, that is many times faster than XLA's convolutions and
-twice as fast as patches (docs/speed.md).
+need (`convolve.py`). On a CPU, inside a loop, this is many times faster than XLA's convolutions and twice
+as fast as patches (docs/speed.md).
 """
 
 import abc
@@ -37,14 +37,14 @@ from shootax._fields.convolve import (
 
 
 class PackedFilters(NamedTuple):
-    """All filters of a convolutional field as the matrix of one product, and its biases."""
+    """All filters of a convolutional field as the matrix of one product, and the biases."""
 
     matrix: Array
     bias: Array
 
 
 class AbstractImageField(AbstractField):
-    """A field, linear in θ, whose states are images of any extent: `size` is that of the particles."""
+    """A field, linear in θ, whose states are images of any extent. `size` is that of the particles."""
 
     size: eqx.AbstractVar[tuple[int, ...]]
 
@@ -118,7 +118,7 @@ class AbstractConvField(AbstractImageField):
         return jnp.tensordot(self.filter_matrix(theta), self.patches(z), axes=1)
 
     def patches(self, z: Array) -> Array:
-        """All features in all places of the window, `(features, *space)`, for one state."""
+        """All features at all places of the window, `(features, *space)`, for one state."""
         layout, places, space = self.layout, self.layout.part_slices(), z.shape[1:]
         columns = []
         for feature in layout.features:
@@ -218,7 +218,7 @@ class AbstractConvField(AbstractImageField):
         return self.unpack(PackedFilters(matrix, jnp.sum(p, axis=tuple(range(p.ndim - 1)))))
 
     def _features(self, z: Array) -> Array:
-        """All features but the constant one, for a batch with its channels last."""
+        """All features except the constant one, for a batch with its channels last."""
         places = self.layout.part_slices()
         varying = [feature for feature in self.layout.features if feature.part is not None]
         return jnp.concatenate([f.function(z[..., places[str(f.part)]]) for f in varying], axis=-1)
@@ -274,7 +274,7 @@ class ConvAffine(AbstractConvField):
     ):
         """**Arguments:**
 
-        - `channels`: of the image.
+        - `channels`: the number of channels of the image.
         - `size`: the particles' extent in space: `(n,)` in one dimension, `(h, w)` in two.
         - `window`: the extent of the filters. Images are padded with zeros.
         - `activation`: as in [`shootax.UpDown`][].
@@ -294,7 +294,7 @@ class ConvAffine(AbstractConvField):
 
 
 class ConvUpDown(AbstractConvField):
-    """The UpDown field with convolutions for matrices: $\\dot X = θ_1 * σ(V) + b_1$,
+    """The UpDown field with convolutions instead of matrices: $\\dot X = θ_1 * σ(V) + b_1$,
     $\\dot V = θ_2 * X + b_2 + θ_3 * σ(V)$, where $V$ has `inflation` times the channels of $X$.
 
     !!! example

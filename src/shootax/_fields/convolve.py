@@ -1,10 +1,10 @@
 """Convolution of a batch of images as one product.
 
-Images have their channels last, `(batch, *space, channels)`. Shifts along the last axis of space are laid
-side by side before the product, those along the other axes are added up after it: for a window of 3×3
-three copies before and three after, where whole patches would be nine. Only where images have few
-channels for their outputs, as at the start of a network, are patches fewer copies. The derivatives, which
-JAX finds, are of the same kind.
+Images have their channels last, `(batch, *space, channels)`. Shifts along the last spatial axis are
+placed side by side before the product, and shifts along the other axes are added up after it: for a
+window of 3×3, three copies before and three after, instead of nine for whole patches. Patches need fewer
+copies only if images have few channels compared with the outputs, as at the start of a network. JAX
+computes the derivatives, which are of the same kind.
 """
 
 import itertools
@@ -27,7 +27,7 @@ def filter_product(filters: Float[Array, "outputs inputs ..."]) -> Float[Array, 
 def product_filters(
     matrix: Float[Array, "rows columns"], inputs: int, outputs: int, window: tuple[int, ...]
 ) -> Float[Array, "outputs inputs ..."]:
-    """The filters that `filter_product` made a matrix of."""
+    """The filters from the matrix of `filter_product`, its inverse."""
     after = _after(inputs, outputs, window)
     before = len(window) - after
     whole = matrix.reshape(*window[after:], inputs, *window[:after], outputs)
@@ -65,7 +65,7 @@ def filter_gradient(
     cotangents: Float[Array, "batch ..."],
     window: tuple[int, ...],
 ) -> Float[Array, "rows columns"]:
-    """The derivative of $Σ ⟨w, convolve(x, A)⟩$ in the matrix $A$: one product, with as few copies.
+    """The derivative of $Σ ⟨w, convolve(x, A)⟩$ in the matrix $A$: one product, with equally few copies.
 
     **Arguments:**
 
@@ -92,7 +92,7 @@ def _beside(
 
 
 def _after(inputs: int, outputs: int, window: tuple[int, ...]) -> int:
-    """Along how many axes shifts are added up after the product: all but the last, or none."""
+    """The number of axes along which shifts are added up after the product: all but the last, or none."""
     patches = inputs * math.prod(window)
     split = inputs * window[-1] + outputs * math.prod(window[:-1])
     return 0 if patches <= split // 2 else len(window) - 1
@@ -101,8 +101,8 @@ def _after(inputs: int, outputs: int, window: tuple[int, ...]) -> int:
 def _placed(
     images: Array, first: int, corner: tuple[int, ...], window: tuple[int, ...], back: bool = False
 ) -> Array:
-    """What stands at a place of the window around each pixel, along axes from the `first` on; with
-    `back` the transpose, which stands at the opposite place."""
+    """The neighbour of each pixel at one place of the window, along the axes from `first` on; with
+    `back`, the transpose, i.e. the neighbour at the opposite place."""
     for axis, (place, width) in enumerate(zip(corner, window, strict=True), first):
         by = place - width // 2
         images = _moved(images, axis, -by if back else by)
@@ -110,7 +110,7 @@ def _placed(
 
 
 def _moved(images: Array, axis: int, by: int) -> Array:
-    """What stands so many pixels further along an axis; zero outside."""
+    """The pixels `by` places further along an axis; zero outside."""
     length = images.shape[axis]
     if by == 0:
         return images

@@ -1,6 +1,6 @@
 """Elementwise functions as data: a tree of operations that applies to an array of any shape.
 
-Two functions that were written in different places are the same where their trees are equal.
+Two functions that were written in different places are the same if their trees are equal.
 """
 
 import abc
@@ -135,9 +135,9 @@ def _straight(operands: tuple[Expression, ...]) -> bool:
 
 @dataclasses.dataclass(frozen=True)
 class Custom(Expression):
-    """A function whose derivative was given by hand (`jax.custom_jvp`).
+    """A function with a custom derivative (`jax.custom_jvp`).
 
-    `slope` is that derivative; `exact` returns it in a form that has its own derivatives by hand.
+    `slope` is that derivative; `exact` returns it in a form that keeps its own custom derivatives.
     """
 
     height: Expression

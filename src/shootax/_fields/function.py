@@ -39,8 +39,8 @@ class FunctionField(AbstractField):
     ):
         """**Arguments:**
 
-        - `function`: takes one state and one θ, and returns the velocity of that state.
-        - `state`, `theta`: pytrees of shapes, or of arrays or numbers to take the shapes of.
+        - `function`: a function of one state and one θ that returns the velocity of that state.
+        - `state`, `theta`: pytrees of shapes, or of arrays or numbers whose shapes are used.
         """
         self.function = checks.function(
             function, "function", "a function of one state and one θ, as in f(z, theta)"

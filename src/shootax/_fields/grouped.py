@@ -1,4 +1,4 @@
-"""A grouped convolution, linear in θ: channels act on those of their own group alone."""
+"""A grouped convolution, linear in θ: channels act only on channels of their own group."""
 
 import math
 
@@ -15,10 +15,10 @@ from shootax._fields.convolution import AbstractImageField, shifts
 
 
 class ConvGrouped(AbstractImageField):
-    """$f(X, θ)_g = A_g * σ(X_g) + b_g$ for each group $X_g$ of channels; with as many groups as
-    channels, which is the default, a depthwise convolution.
+    """$f(X, θ)_g = A_g * σ(X_g) + b_g$ for each group $X_g$ of channels. By default there are as
+    many groups as channels, which is a depthwise convolution.
 
-    It has `groups` times fewer weights than [`shootax.ConvAffine`][].
+    The field has `groups` times fewer weights than [`shootax.ConvAffine`][].
 
     !!! example
 
@@ -51,8 +51,8 @@ class ConvGrouped(AbstractImageField):
         """**Arguments:**
 
         - `channels`, `size`, `window`, `activation`: as in [`shootax.ConvAffine`][].
-        - `groups`: the number of groups, which must divide that of channels. By default each channel
-            is a group of its own.
+        - `groups`: the number of groups, which must divide the number of channels. By default each
+            channel is its own group.
         """
         self.channels = checks.positive_integer(channels, "channels")
         self.groups = self.channels if groups is None else checks.positive_integer(groups, "groups")
@@ -81,7 +81,7 @@ class ConvGrouped(AbstractImageField):
         return moved.reshape(z.shape) + theta["b"].reshape(-1, *(1,) * len(self.size))
 
     def patches(self, z: Array) -> Float[Array, "groups features places"]:
-        """σ of the channels of each group in all places of the window, for one state."""
+        """σ of the channels of each group at all places of the window, for one state."""
         moved = shifts(self.activation(z), self.window)
         return moved.reshape(self.groups, -1, math.prod(z.shape[1:]))
 

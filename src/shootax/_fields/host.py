@@ -1,6 +1,6 @@
-"""A traced program run on the host, by NumPy, for checks that should not compile anything.
+"""Run a traced program on the host, with NumPy, for checks that should not compile anything.
 
-Operations that are not listed here are left to JAX, one by one.
+JAX runs the operations that are not listed here, one by one.
 """
 
 import math
@@ -15,7 +15,7 @@ from shootax import _jaxpr as core
 
 
 def run(program: core.ClosedJaxpr, given: Sequence[Any]) -> list[np.ndarray]:
-    """The outputs of a program. Raises `TypeError` where it holds arrays that are being traced."""
+    """Compute the outputs of a program. Raise `TypeError` if it contains traced arrays."""
     with np.errstate(all="ignore"):
         return _run(program.jaxpr, program.consts, given)
 
@@ -42,7 +42,7 @@ def _on_host(value: Any) -> Any:
 
 
 def step(equation: core.JaxprEqn, given: list[Any]) -> list[Any]:
-    """The outputs of one operation."""
+    """Compute the outputs of one operation."""
     name, params = equation.primitive.name, equation.params
     if name in core.CALLS and core.CALLS[name] in params:
         inner = params[core.CALLS[name]]
@@ -62,7 +62,7 @@ def step(equation: core.JaxprEqn, given: list[Any]) -> list[Any]:
 
 
 def _like(equation: core.JaxprEqn, value: Any) -> np.ndarray:
-    """A value in the precision of the output of an operation."""
+    """Convert a value to the precision of the output of an operation."""
     target: Any = equation.outvars[0].aval
     return np.asarray(value).astype(target.dtype, copy=False)
 

@@ -1,10 +1,10 @@
 """Layout inference: the block layout of a user's field, from the traced program of `f`.
 
-`f` is traced once, and its operations are interpreted with labels in place of numbers: which entry of
-the state or of θ stands where, and which elementwise function has been applied to it. Where in the end
-every velocity is a sum of weights times such functions, the field is a block field, and shooting takes
-the forms that are written out for those. An operation that has no rule ends the inference. A layout that
-was inferred is then compared with `f` itself at random points.
+`f` is traced once, and its operations are interpreted with labels instead of numbers. A label says which
+entry of the state or of θ is at a place, and which elementwise function has been applied to it. If every
+velocity turns out to be a sum of weights times such functions, the field is a block field, and shooting
+uses the forms for block fields. An operation without a rule ends the inference. An inferred layout is
+then compared with `f` itself at random points.
 """
 
 import dataclasses
@@ -41,15 +41,15 @@ from shootax._fields.tracing import (
 )
 
 MOST_PARTS = 16
-"""A state that falls into more parts than this is left alone: its blocks are too small to pay."""
+"""No layout is inferred for a state with more parts than this: its blocks are too small to pay off."""
 
 
 logger = logging.getLogger("shootax")
 
 
 class Source(NamedTuple):
-    """Where a block comes from: it is `scale` times (part of) the entry `entry` of the user's θ;
-    `whole` says that it is all of it, with the velocities along its leading axis."""
+    """The origin of a block: `scale` times the entry `entry` of the user's θ, or a part of it. `whole`
+    says that it is the whole entry, with the velocities along its leading axis."""
 
     block: str
     entry: str
@@ -58,7 +58,7 @@ class Source(NamedTuple):
 
 
 class InferredField(AbstractBlockField):
-    """The block field that equals a user's field. θ has other names and shapes there."""
+    """The block field that equals a user's field. Its θ has other names and shapes."""
 
     dim: int = eqx.field(static=True)
     table: Layout = eqx.field(static=True)
@@ -70,9 +70,9 @@ class InferredField(AbstractBlockField):
 
 
 def infer_layout(field: AbstractField) -> InferredField | None:
-    """The same field with its block layout, or `None` where it is not made of blocks.
+    """Return the same field with its block layout, or `None` if no layout can be inferred.
 
-    **Arguments:** `field`: any field. Its function is traced, and the layout is read off the program.
+    **Arguments:** `field`: any field. The layout is inferred from its traced function.
 
     !!! example
 
@@ -90,7 +90,7 @@ def infer_layout(field: AbstractField) -> InferredField | None:
     checks.instance(field, AbstractField, "field", "infer_layout(UpDown(dim=2))")
     try:
         hash(field)
-    except TypeError:  # it has arrays of its own
+    except TypeError:  # a field that contains arrays is not hashable
         return _inferred(field)
     return _remembered(field, jnp.result_type(float))
 
@@ -118,7 +118,7 @@ def _inferred(field: AbstractField) -> InferredField | None:
 
 
 def _terms(field: AbstractField) -> list[tuple[np.ndarray, Term]]:
-    """What the velocity of the state, as one vector, is the sum of."""
+    """The terms whose sum is the velocity of the state, as one vector."""
     dtype = jnp.result_type(float)
     like = jax.tree.map(
         lambda leaf: jax.ShapeDtypeStruct(leaf.shape, dtype), (field.state, field.theta)
@@ -143,7 +143,7 @@ def _terms(field: AbstractField) -> list[tuple[np.ndarray, Term]]:
 def _table(
     field: AbstractField, terms: list[tuple[np.ndarray, Term]]
 ) -> tuple[InferredField, list[Placed]]:
-    """The block field of a sum of terms, and which entries of θ its blocks consist of."""
+    """The block field of a sum of terms, and the entries of θ that its blocks consist of."""
     total = size(field.state)
     leaves = [(entry_name(path), leaf) for path, leaf in jax.tree.leaves_with_path(field.theta)]
     require(len(terms) > 0)
@@ -188,7 +188,7 @@ def _table(
 
 
 def _range(labels: np.ndarray) -> tuple[int, int]:
-    """First and last + 1 of labels that follow each other."""
+    """The first and the last + 1 of consecutive labels."""
     require(labels.size > 0 and (np.diff(labels) == 1).all())
     return int(labels[0]), int(labels[-1]) + 1
 

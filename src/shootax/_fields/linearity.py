@@ -1,6 +1,6 @@
-"""Whether a field is linear in its weights, found out by trying it.
+"""Whether a field is linear in its weights, determined by evaluating it.
 
-Only that decides how $θ^* ∈ \\arg\\max H$ is solved: by one linear solve where $f(z, θ) = L_z θ$, or
+This alone decides how $θ^* ∈ \\arg\\max H$ is found: by one linear solve if $f(z, θ) = L_z θ$, or
 $L_z θ + g(z)$ with a drift $g$, and by an inner maximisation otherwise.
 """
 
@@ -22,9 +22,9 @@ def linearity(field: AbstractField, *, tolerance: float = 1e-3) -> Linearity:
     """How $f(z, θ)$ depends on θ: `"linear"`, `"affine"` (linear plus a drift that is free of θ) or
     `"nonlinear"`.
 
-    A field may declare it (`known_linearity`). Otherwise values of `f` at random points, where they are
-    finite, decide. A field that is finite at none of these points counts as nonlinear, and the logger
-    `"shootax"` notes it.
+    A field may declare it (`known_linearity`). Otherwise the finite values of `f` at random points
+    decide. A field that is not finite at any of these points counts as nonlinear, and the logger
+    `"shootax"` says so.
 
     **Arguments:**
 
@@ -75,7 +75,7 @@ def is_linear(field: AbstractField, *, tolerance: float = 1e-3) -> bool:
 
 
 def assert_linear(field: AbstractField, *, tolerance: float = 1e-3) -> None:
-    """Raises a `ValueError` unless $f(z, θ)$ is linear in θ, so that θ* has a closed form.
+    """Raise a `ValueError` unless $f(z, θ)$ is linear in θ, so that θ* has a closed form.
 
     **Arguments:** `field`, `tolerance`: as in [`shootax.linearity`][].
 
@@ -111,10 +111,10 @@ def assert_linear(field: AbstractField, *, tolerance: float = 1e-3) -> None:
 
 
 def gaps(field: AbstractField, points: int = 4) -> tuple[float, float]:
-    """By how much, relative to its size, `f` fails to be affine, and by how much $f(z, 0) ≠ 0$.
+    """How far `f` is from affine in θ, and $f(z, 0)$ from zero, both relative to the size of `f`.
 
-    Entries of the velocity are compared at points where they are finite, each at one at least; `inf`
-    where there is no such point.
+    Each entry of the velocity is compared at points at which it is finite. If it has no such point, the
+    result is `inf`.
     """
     program = traced(field)
     rng = np.random.default_rng(0)

@@ -1,7 +1,7 @@
-"""Random points at which a field is tried out.
+"""Random points at which a field is evaluated.
 
-A field need not be defined everywhere: `sqrt` wants positive numbers, `arcsin` small ones. So points are
-drawn in several ways, and a comparison counts where it has finite numbers on both sides.
+A field need not be defined everywhere: `sqrt` needs positive numbers, `arcsin` small ones. Points are
+therefore drawn in several ways, and only numbers that are finite on both sides are compared.
 """
 
 from collections.abc import Callable, Iterator
@@ -22,19 +22,19 @@ SAMPLERS: tuple[Sampler, ...] = (
 
 
 def mixed(rng: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
-    """Each entry in one of the ways, for fields that want different ranges of different entries."""
+    """Draw each entry in one of the ways, for fields that need different ranges for different entries."""
     ways = np.stack([sample(rng, shape) for sample in SAMPLERS])
     return np.take_along_axis(ways, rng.integers(len(SAMPLERS), size=(1, *shape)), 0)[0]
 
 
 def samplers(usual: int, unusual: int) -> Iterator[Sampler]:
-    """Normal numbers `usual` times, then every way to draw `unusual` times."""
+    """Yield normal numbers `usual` times, then each way to draw `unusual` times."""
     yield from (SAMPLERS[0],) * usual
     yield from (*SAMPLERS[1:], *(mixed,) * 4) * unusual
 
 
 def draw(template: PyTree, sample: Sampler, rng: np.random.Generator) -> list[np.ndarray]:
-    """Random numbers of the default precision for each leaf of a state or of θ."""
+    """Draw random numbers of the default precision for each leaf of a state or of θ."""
     dtype = jnp.result_type(float)
     return [np.asarray(sample(rng, leaf.shape), dtype) for leaf in jax.tree.leaves(template)]
 

@@ -23,7 +23,7 @@ def traced(field: AbstractField) -> core.ClosedJaxpr:
 
 
 def operations_of(program: core.Jaxpr) -> Iterator[core.JaxprEqn]:
-    """All operations of a program, those of the programs inside it included."""
+    """All operations of a program, including those of the programs inside it."""
     for equation in program.eqns:
         yield equation
         for value in equation.params.values():
@@ -35,8 +35,8 @@ def operations_of(program: core.Jaxpr) -> Iterator[core.JaxprEqn]:
 
 
 def require_one_precision(program: core.Jaxpr, dtype: np.dtype) -> None:
-    """Raises `NotInferable` where numbers are rounded to another precision on the way: an expression
-    is evaluated in the one precision of its argument."""
+    """Raise `NotInferable` if numbers are rounded to another precision: an expression is evaluated
+    only in the precision of its argument."""
     for equation in operations_of(program):
         for variable in equation.outvars:
             aval: Any = variable.aval
@@ -47,7 +47,7 @@ def require_one_precision(program: core.Jaxpr, dtype: np.dtype) -> None:
 
 
 def forward_differentiable(field: AbstractField) -> bool:
-    """Whether forward-mode differentiation goes through `f`: it stops at `jax.custom_vjp`."""
+    """Whether `f` can be differentiated in forward mode, which `jax.custom_vjp` prevents."""
     try:
         hash(field)
     except TypeError:

@@ -40,7 +40,7 @@ class RKHS(AbstractField):
         """**Arguments:**
 
         - `dim`: the size of the state.
-        - `kernel`: a kernel of `shootax.kernels`, or one of your own.
+        - `kernel`: a kernel from `shootax.kernels`, or your own.
         """
         self.dim = checks.positive_integer(dim, "dim")
         self.kernel = checks.instance(

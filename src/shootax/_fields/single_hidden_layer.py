@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 class SingleHiddenLayer(AbstractField):
     """$f(x, θ) = θ_1 σ(θ_2 x + b_2) + b_1$ (Eq. Eq:SingleHiddenLayer).
 
-    It is nonlinear in θ, so θ* is found by an inner maximisation. Two facts about it with a
-    quadratic penalty: with an odd σ such as tanh, the weights of small momenta are zero, so let
-    momenta start large (`momentum=1.0`); with ReLU the weights are zero, too, until H becomes
-    unbounded, so use [`shootax.Barron`][] there.
+    It is nonlinear in θ, so θ* is found by an inner maximisation. With a quadratic penalty and an odd
+    σ such as tanh, small momenta give zero weights, so let momenta start large (`momentum=1.0`). With a
+    quadratic penalty and ReLU, the weights are zero until H becomes unbounded, so use
+    [`shootax.Barron`][] with ReLU.
 
     !!! example
 
@@ -48,7 +48,7 @@ class SingleHiddenLayer(AbstractField):
         - `dim`: the size of the state.
         - `width`: the number $d'$ of neurons.
         - `activation`: a name or an elementwise function, as in [`shootax.UpDown`][].
-        - `bias`: whether the outer bias $b_1$ is there.
+        - `bias`: whether there is an outer bias $b_1$.
         """
         self.dim = checks.positive_integer(dim, "dim")
         self.width = checks.positive_integer(width, "width")
@@ -81,7 +81,7 @@ class SingleHiddenLayer(AbstractField):
         return HiddenLayer(self.dim, self.width, self.activation, self.bias)
 
     def default_maximiser(self, penalty: "Penalty") -> "AbstractMaximiser":
-        """Neuron by neuron where the penalty allows it."""
+        """Neuron by neuron if the penalty allows it."""
         from shootax._maximisers import Newton, PerNeuron, Unrolled, VertexSearch
         from shootax._penalties import Barron
 

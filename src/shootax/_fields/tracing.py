@@ -1,8 +1,8 @@
-"""A traced program interpreted with labels in place of numbers: the rules of layout inference.
+"""Interpret a traced program with labels instead of numbers: the rules of layout inference.
 
-A label says which entry of the state, or of a leaf of θ, stands in a place. Moving entries about moves
-their labels, elementwise operations grow an expression, and a product of weights with functions of the
-state is a term of a sum. [`NotInferable`][] is raised at anything else.
+A label says which entry of the state, or of a leaf of θ, is at a place. Operations that move entries move
+their labels, elementwise operations extend an expression, and a product of weights with functions of the
+state is a term of a sum. Anything else raises [`NotInferable`][].
 """
 
 import dataclasses
@@ -35,13 +35,13 @@ penalty of its weights, in terms of those of a bias, is divided by its square.""
 
 
 class NotInferable(Exception):
-    """An operation has no place in a block field."""
+    """An operation that a block field cannot have."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Entries:
-    """Functions of entries of the state: `labels` says of which (-1 where, and only where, the
-    function is a [`Constant`][]), `kinds` by which of the `functions`."""
+    """Functions of entries of the state: `labels` are the entries (-1 if and only if the function is a
+    [`Constant`][]), `kinds` the indices of the functions in `functions`."""
 
     labels: np.ndarray
     kinds: np.ndarray
@@ -81,7 +81,7 @@ class Term:
 
 @dataclasses.dataclass(frozen=True)
 class Sums:
-    """A sum of terms, each with the line of it that stands in each place (-1: none)."""
+    """A sum of terms, each with an array that has its row at each place (-1: none)."""
 
     terms: tuple[tuple[np.ndarray, Term], ...]
 
@@ -92,8 +92,8 @@ Value = Entries | Weights | Sums
 def interpret(
     program: core.ClosedJaxpr, given: Sequence[Value], *, plain: bool = False, orders: int = 2
 ) -> list[Value]:
-    """The outputs of a program, in labels. `plain` ignores custom derivatives; otherwise they are
-    interpreted up to `orders`, as many as a training gradient takes."""
+    """Compute the outputs of a program, in labels. `plain` ignores custom derivatives; otherwise they
+    are interpreted up to order `orders`, as a training gradient needs them."""
     known: dict[Any, Value] = dict(zip(program.jaxpr.invars, given, strict=True))
     constants = dict(zip(program.jaxpr.constvars, program.consts, strict=True))
 
@@ -128,7 +128,7 @@ def _known(value: Any) -> Value:
 
 
 def _step(equation: core.JaxprEqn, given: list[Value], plain: bool, orders: int) -> list[Value]:
-    """One operation."""
+    """Interpret one operation."""
     name, params = equation.primitive.name, equation.params
     if name in ("jit", "pjit"):
         return interpret(params["jaxpr"], given, plain=plain, orders=orders)
@@ -191,7 +191,7 @@ MOVES: dict[str, Callable[[dict[str, Any]], Callable[[np.ndarray], np.ndarray]]]
     "squeeze": lambda params: lambda labels: np.squeeze(labels, params["dimensions"]),
     "transpose": lambda params: lambda labels: np.transpose(labels, params["permutation"]),
 }
-"""Operations that only bring entries to other places."""
+"""Operations that only move entries."""
 
 
 def _moved(move: Callable[[np.ndarray], np.ndarray], value: Value) -> Value:
@@ -207,7 +207,7 @@ def ravel(value: Value) -> Value:
 
 
 def join(values: Sequence[Value], axis: int) -> Value:
-    """Values behind each other: functions of the state, or terms."""
+    """Concatenate values: functions of the state, or terms."""
     entries = [value for value in values if isinstance(value, Entries)]
     if len(entries) == len(values):
         starts = np.cumsum([0, *(len(value.functions) for value in entries)])
@@ -270,7 +270,7 @@ def _elementwise(equation: core.JaxprEqn, given: list[Entries]) -> Entries:
 
 
 def _applied(equation: core.JaxprEqn, operands: tuple[Expression, ...]) -> Expression:
-    """An elementwise operation on expressions. What depends on no entry is computed right away."""
+    """Apply an elementwise operation to expressions. Constants are computed immediately."""
     if not all(isinstance(operand, Constant) for operand in operands):
         return Apply(equation.primitive, tuple(sorted(equation.params.items())), operands)
     dtypes = [np.dtype(atom.aval.dtype) for atom in equation.invars]  # pyright: ignore[reportAttributeAccessIssue]
@@ -317,7 +317,7 @@ def _customised(equation: core.JaxprEqn, given: list[Value], orders: int) -> Val
 
     @functools.cache
     def exact() -> Expression:
-        # The slope may call the function itself, so this ends where no more orders are wanted.
+        # The slope may call the function itself, so this ends when no more orders are needed.
         return _function(interpret(tilt, [argument], orders=orders - 1), argument)
 
     if orders > 0:
@@ -340,7 +340,7 @@ def _is_constant(value: Value) -> bool:
 
 
 def _product(given: list[Value], axes: Any) -> Sums:
-    """Weights times a vector of features."""
+    """Multiply weights with a vector of features."""
     contracted, batched = axes
     require(not any(batched) and all(len(axis) == 1 for axis in contracted))
     pairs = list(zip(given, (axis[0] for axis in contracted), strict=True))
@@ -369,7 +369,7 @@ def _product(given: list[Value], axes: Any) -> Sums:
 
 
 def _runs(features: Entries) -> list[tuple[slice, Expression]]:
-    """Where entries of the state that follow each other stand under one function."""
+    """The slices in which consecutive entries of the state have the same function."""
     labels, functions = features.labels, [features.functions[kind] for kind in features.kinds]
     starts = [0]
     for i in range(1, len(labels)):

@@ -46,7 +46,7 @@ class UpDown(AbstractBlockField):
             `theta3=False` this is the second-order model.
         - `activation`: a name (`"relu"`, `"tanh"`, `"softplus"`, `"sigmoid"`, `"gelu"`,
             `"identity"`) or an elementwise function.
-        - `theta3`: whether the term $θ_3 σ(v)$ is there.
+        - `theta3`: whether to include the term $θ_3 σ(v)$.
         """
         self.dim = checks.positive_integer(dim, "dim")
         self.inflation = checks.positive_integer(inflation, "inflation")
@@ -58,8 +58,8 @@ class UpDown(AbstractBlockField):
         return {"theta3": 10.0} if self.theta3 else {}
 
     def default_momentum(self, particles: int) -> float:
-        # So that velocities at the start are of order one whatever the sizes, which are sums over
-        # particles and hidden entries: with much less, training gets stuck for some seeds.
+        # Initial velocities are sums over particles and hidden entries. They should be of order one for
+        # all sizes: with much smaller ones, training gets stuck for some seeds.
         hidden = self.inflation * self.dim
         return min(0.3, 2 * min(1.0, 16 / hidden) / math.sqrt(particles * self.dim))
 

@@ -12,7 +12,7 @@ from shootax._fields.block import AbstractBlockField, Block, Feature, Layout
 
 
 class GeneralUpDown(AbstractBlockField):
-    """Every map there can be between $x, σ(x), v, σ(v)$ and $\\dot x, \\dot v$: eight, and two biases.
+    """All eight linear maps from $x, σ(x), v, σ(v)$ to $\\dot x, \\dot v$, and two biases.
 
     $$\\dot x = θ_{xx} x + θ_{xs} σ(x) + θ_{xv} v + θ_{xu} σ(v) + b_x, \\qquad
     \\dot v = θ_{vx} x + θ_{vs} σ(x) + θ_{vv} v + θ_{vu} σ(v) + b_v.$$
@@ -59,8 +59,8 @@ class GeneralUpDown(AbstractBlockField):
 class DampedUpDown(AbstractBlockField):
     """UpDown whose hidden state decays by itself: $\\dot v = θ_2 x + b_2 + θ_3 σ(v) - c v$.
 
-    The decay is free of θ, so the Hamiltonian is conserved but the penalty is not: it is integrated
-    along the path.
+    The decay is free of θ, so the Hamiltonian is conserved but the penalty is not. The penalty is
+    integrated along the path.
 
     !!! example
 
@@ -161,8 +161,8 @@ class BlockSparse(AbstractBlockField):
     def __init__(self, groups, links=None, *, activation: str | Activation = "relu"):
         """**Arguments:**
 
-        - `groups`: the sizes of the groups that the state is cut into.
-        - `links`: pairs $(i, j)$: group $j$ acts on group $i$. By default each on itself alone.
+        - `groups`: the sizes of the groups that the state is divided into.
+        - `links`: pairs $(i, j)$: group $j$ acts on group $i$. By default each acts only on itself.
         - `activation`: as in [`shootax.UpDown`][].
         """
         groups = checks.sequence(groups, "groups", "groups=(2, 2)")
@@ -179,7 +179,7 @@ class BlockSparse(AbstractBlockField):
         )
         if not all(i < count and j < count for i, j in self.links):
             raise ValueError(
-                f"links must be pairs of numbers of groups, from 0 to {count - 1}; got {self.links}."
+                f"links must be pairs of group indices from 0 to {count - 1}; got {self.links}."
             )
         self.dim = sum(self.groups)
         self.activation = named_activation(activation)
