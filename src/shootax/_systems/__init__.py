@@ -1,4 +1,4 @@
-"""Particles and data as one ordinary differential equation, in the forms it can take."""
+"""Particles and data as one ordinary differential equation, in several forms."""
 
 from shootax._systems.automatic import AutomaticSystem as AutomaticSystem
 from shootax._systems.base import AbstractSystem as AbstractSystem

@@ -14,7 +14,7 @@ class AutomaticSystem(AbstractSystem):
     """Hamilton's equations (Eq. EqShootingForward) by automatic differentiation (App. Automatic
     shooting).
 
-    For maximisers that need no guess; the others have a [`WarmStartSystem`][].
+    For maximisers that need no guess; the others use a [`WarmStartSystem`][].
     """
 
     field: AbstractField

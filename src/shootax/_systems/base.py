@@ -1,7 +1,7 @@
 """The ordinary differential equation that an integrator sees.
 
-A system joins the particles, if there are any, with the batch of data that they carry along. It is
-made once for a flow, so whatever can be prepared outside the time loop is prepared there.
+A system joins the particles, if there are any, with the batch of data. It is constructed once per flow,
+so that preparations happen outside the time loop.
 """
 
 import abc
@@ -20,9 +20,9 @@ class TimePoint(NamedTuple):
     **Arguments:**
 
     - `t`: the time.
-    - `inside`: the same time moved slightly into the interior of the step, so that a control that jumps
-        at grid points shows each step only its own side.
-    - `step`, `stage`: which evaluation of which step of a fixed grid it is; -1 without such a grid.
+    - `inside`: the same time, moved slightly into the interior of the step. With it, each step uses only
+        its own side of a control that jumps at grid points.
+    - `step`, `stage`: the indices of the step on a fixed grid and of its stage; -1 without such a grid.
 
     !!! example
 
@@ -40,7 +40,7 @@ class TimePoint(NamedTuple):
 
 
 class State(NamedTuple):
-    """The state that is integrated. Only the system that made it takes it apart (`split`).
+    """The state that is integrated. Only the system that made it can take it apart (`split`).
 
     **Arguments:**
 
@@ -59,7 +59,7 @@ class ParticleState(NamedTuple):
     **Arguments:**
 
     - `q`, `p`: positions and momenta.
-    - `guess`: their θ*, where the next maximisation starts from it (warm start).
+    - `guess`: their θ*, if the next maximisation starts from it (warm start).
     """
 
     q: PyTree[Array]
@@ -68,11 +68,11 @@ class ParticleState(NamedTuple):
 
 
 class Pieces(NamedTuple):
-    """Systems that act one after the other.
+    """Systems that act in sequence.
 
     **Arguments:**
 
-    - `make`: a system from its arrays.
+    - `make`: a function that makes a system from its arrays.
     - `stacked`: these arrays, with a leading axis for the systems.
     """
 
@@ -87,20 +87,20 @@ class AbstractSystem(eqx.Module):
 
     @property
     def rolled(self) -> bool:
-        """Whether the stages of a step run as a loop. It keeps the compiled program small where the
-        derivative is a large program of its own, and slows down a small one."""
+        """Whether the stages of a step run as a loop. This keeps the compiled program small if the
+        derivative is a large program, but slows down a small one."""
         return False
 
     @abc.abstractmethod
     def jumps(self) -> tuple[float, ...]:
         """The times, if any, at which θ jumps. An adaptive integrator stops there. If there are any, one
-        with fixed steps evaluates derivatives on both sides of a grid point, to interpolate."""
+        with fixed steps evaluates derivatives on both sides of each grid point, to interpolate."""
 
     def pieces(self, steps: int) -> Pieces | None:
-        """Systems whose θ is constant and that act one after the other, each for an equal share of the
-        steps of an even grid; `None` where there is no such thing.
+        """Systems with constant θ that act in sequence, each for an equal share of the steps of an
+        even grid; `None` if there are none.
 
-        A loop over pieces takes θ once for each of them, and so does its gradient.
+        A loop over pieces evaluates θ once for each of them, and so does its gradient.
         """
         return None
 
@@ -110,11 +110,11 @@ class AbstractSystem(eqx.Module):
 
     @abc.abstractmethod
     def join(self, particles: ParticleState | None, z: PyTree[Array]) -> State:
-        """One state from particles and a batch of data."""
+        """Join particles and a batch of data to one state."""
 
     @abc.abstractmethod
     def split(self, y: State) -> tuple[ParticleState | None, PyTree[Array]]:
-        """A state, or its derivative, back into particles and a batch of data."""
+        """Split a state, or its derivative, into particles and a batch of data."""
 
     @abc.abstractmethod
     def __call__(self, point: TimePoint, y: State) -> State:

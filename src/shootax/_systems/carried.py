@@ -13,8 +13,8 @@ from shootax._systems.kernel import mix, plan, scale, sum_by
 
 
 class CarriedSystem(AbstractSystem):
-    """$\\dot z = f(z, θ(t))$ (Eq. EqFlow), with θ(t) given by the particles at each stage of each step,
-    and not built."""
+    """$\\dot z = f(z, θ(t))$ (Eq. EqFlow), with θ(t) given by the particles at each stage of each step
+    and never built."""
 
     field: AbstractBlockField
     penalty: Quadratic
@@ -57,7 +57,7 @@ class CarriedSystem(AbstractSystem):
 
 
 def carried_pays(field: AbstractBlockField, particles: int) -> bool:
-    """Whether a sample of a large batch is moved in less time by particles than by weights."""
+    """Whether particles move a sample of a large batch in less time than weights do."""
     without, one = (operations(field, particles, batch) for batch in (0, 1))
     kernel = one["kernel"] - without["kernel"] + form_costs().gram_element * particles
     return kernel < one["dense"] - without["dense"]

@@ -1,4 +1,4 @@
-"""Which form of the equations is the cheaper one."""
+"""Which form of the equations is cheaper."""
 
 from typing import Literal
 
@@ -25,7 +25,7 @@ FORMS = ("auto", "dense", "kernel", "linear", "automatic")
 
 
 def operations(field: AbstractBlockField, particles: int, batch: int) -> dict[str, int]:
-    """Multiplications and additions of one evaluation for a batch of data, in either form."""
+    """Count the multiplications and additions of one evaluation for a batch of data, in each form."""
     layout = field.layout
     sizes = {feature.name: layout.feature_size(feature) for feature in layout.features}
     varying = {feature.name for feature in layout.features if feature.part is not None}
@@ -43,8 +43,8 @@ def cheaper(
 ) -> Literal["dense", "kernel"]:
     """The form that is expected to take less time on a platform, by default the one in use.
 
-    Its count is that of [`operations`][shootax.systems.operations], with what the kernel form needs
-    beside its products; see `costs.py`.
+    The count is that of [`operations`][shootax.systems.operations], plus what the kernel form costs
+    besides its products; see `costs.py`.
     """
     counts, costs = operations(field, particles, batch), form_costs(platform)
     gram = costs.gram_element * particles * (batch + 2 * particles)
@@ -60,12 +60,12 @@ def shooting_system(
     batch: int,
     form: Form,
 ) -> AbstractSystem:
-    """The equations of shooting in the given form; `"auto"` takes the cheapest."""
+    """The shooting equations in the given form; `"auto"` chooses the cheapest."""
     checks.one_of(form, FORMS, "form")
     if isinstance(maximiser, AbstractIterative) and form in ("auto", "automatic"):
         return WarmStartSystem(field, penalty, maximiser, particles)
     closed = isinstance(maximiser, ClosedForm) and isinstance(penalty, Quadratic)
-    # The reverse passes of the other forms differentiate the field forwards.
+    # The reverse passes of the other forms differentiate the field in forward mode.
     if form == "automatic" or (form == "auto" and not (closed and forward_differentiable(field))):
         return AutomaticSystem(field, penalty, maximiser, particles)
     if not closed or not isinstance(penalty, Quadratic):
@@ -95,7 +95,7 @@ def _block_system(
     field: AbstractBlockField, penalty: Quadratic, particles: ParticleState, batch: int, form: Form
 ) -> DenseSystem | KernelSystem | ShardedKernelSystem:
     shared = size_of(PARTICLES) > 1
-    if shared and form != "dense":  # who spreads particles over devices has many
+    if shared and form != "dense":  # particles spread over devices are many
         return ShardedKernelSystem(field, penalty, particles)
     if form == "auto":
         form = cheaper(field, particles.q.shape[0], batch)

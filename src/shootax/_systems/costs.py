@@ -1,7 +1,7 @@
-"""What the kernel form costs beside its products, on each platform: numbers that you can replace.
+"""What the kernel form costs besides its products, on each platform. You can replace these numbers.
 
-They stand in `form_costs.json` beside this file. `SHOOTAX_FORM_COSTS` names a file with other ones, as
-`python -m benchmarks --parts forms --costs FILE` writes it.
+They are in `form_costs.json` next to this file. The environment variable `SHOOTAX_FORM_COSTS` names a
+file with other numbers, as written by `python -m benchmarks --parts forms --costs FILE`.
 """
 
 import functools
@@ -18,10 +18,10 @@ DEFAULTS = pathlib.Path(__file__).with_name("form_costs.json")
 
 
 class FormCosts(NamedTuple):
-    """In operations of a product, so that they can be added to the count of products.
+    """Costs in operations of a product, so that they can be added to the count of products.
 
     `kernel_overhead`: an evaluation of the kernel form runs more and smaller operations than one of
-    the dense form. `gram_element`: the kernel form goes over its Gram matrices element by element.
+    the dense form. `gram_element`: the kernel form processes its Gram matrices element by element.
     `measured`: whether the numbers come from a measurement on such a device.
     """
 
@@ -31,9 +31,9 @@ class FormCosts(NamedTuple):
 
 
 def form_costs(platform: str | None = None) -> FormCosts:
-    """The numbers for a platform, by default the one that programs are compiled for.
+    """The costs on a platform, by default the one that programs are compiled for.
 
-    A platform that has none is taken for a GPU.
+    A platform without numbers is treated as a GPU.
     """
     platform = platform or default_platform()
     own = os.environ.get(VARIABLE)
@@ -49,7 +49,7 @@ def _read(path: str) -> dict[str, FormCosts]:
     except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
         raise ValueError(
             f"{VARIABLE}={path} is not a table of costs ({type(error).__name__}: {error}). Expected JSON "
-            'as {"gpu": {"kernel_overhead": 2e9, "gram_element": 640}}, which `python -m benchmarks '
+            'such as {"gpu": {"kernel_overhead": 2e9, "gram_element": 640}}, which `python -m benchmarks '
             "--parts forms --costs FILE` writes."
         ) from error
 

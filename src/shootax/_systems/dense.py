@@ -2,11 +2,10 @@
 
 $$Θ = M^{-1}(p^⊤ φ(q)), \\quad \\dot z = φ(z) Θ^⊤, \\quad \\dot p = -φ'(q)^⊤ (p Θ).$$
 
-All states, particles first, stand side by side as *columns* of one array: the long axis is the last one,
-which is the one that is vectorised. The constant feature is a last line of ones (momenta have a column
-of zeros), so that nothing is concatenated inside the time loop. The number of particles is brought to a
-multiple of eight where it is just short of one. The reverse pass is written out by hand and keeps Θ from
-the way forward.
+All states, particles first, are the *columns* of one array, so that the long axis is the last one, which
+is vectorised. The constant feature is a last row of ones (momenta have a column of zeros), so that
+nothing is concatenated inside the time loop. If the number of particles is just short of a multiple of
+eight, it is padded to one. The reverse pass is written by hand and reuses Θ from the forward pass.
 """
 
 import functools
@@ -62,8 +61,8 @@ class DenseSystem(AbstractSystem):
 
 
 def padding(particles: int) -> int:
-    """How many particles without momentum are added, where the last one is. They move nobody, but
-    products whose sides are just short of a multiple of eight are slower than with the full eight."""
+    """The number of particles without momentum to add at the position of the last one. They move
+    nothing, but products whose sides are just short of a multiple of eight are slower than full ones."""
     short = -particles % 8
     return short if short <= 2 else 0
 
@@ -76,7 +75,7 @@ def matrix_star(
 
 
 def _divide(field: AbstractBlockField, penalty: Quadratic, sums: Array) -> Array:
-    """$Θ^⊤$ from $φ(q)^⊤ p$, zero where no block is; columns of padding are zero, too."""
+    """$Θ^⊤$ from $φ(q)^⊤ p$, zero where there is no block; columns of padding are zero, too."""
     padding = ((0, sums.shape[1] - field.layout.state_size), (0, 0))
     if any(isinstance(strength, SPDMatrix) for _, strength in penalty.strengths):
         return jnp.pad(field.pack(penalty.solve(field.unpack(sums.T))), padding).T
@@ -110,7 +109,7 @@ def _forward(model, states, p):
     count = p.shape[0]
     phi = _features(field, states)
     turned = _divide(field, penalty, jnp.dot(phi[:, :count], p))
-    # With a column for each particle: a product with the transpose of θ is several times slower.
+    # A column for each particle: a product with the transpose of θ is several times slower.
     push = jnp.dot(turned, p.T)
     out = jnp.dot(turned.T, phi), -_pull(field, states[:, :count], push)
     curved = not all(is_piecewise_linear(feature.function) for feature in field.layout.features)
@@ -141,7 +140,7 @@ dense_equations.defvjp(_forward, _backward)
 
 
 def _features(field: AbstractBlockField, states: Float[Array, "padded all"]) -> Array:
-    """φ of all columns. Where each part has one feature it is computed in place."""
+    """φ of all columns. If each part has one feature, it is computed in place."""
     layout = field.layout
     if [f.part for f in layout.features] != [*layout.parts, None]:
         return field.features(states[:-1].T).T
@@ -152,8 +151,8 @@ def _features(field: AbstractBlockField, states: Float[Array, "padded all"]) -> 
             mask = (line >= place.start) & (line < place.stop)
             given = states
             if feature.function not in EVERYWHERE:
-                # Other lines would give NaN where the function is not defined for them, and zero
-                # times NaN in the derivative. They are replaced by one that it has to cope with.
+                # Other rows could be outside the domain of the function and give NaN, and zero times
+                # NaN in the derivative. They are replaced by a row of this part.
                 one = jax.lax.stop_gradient(states[place.start])
                 given = jnp.where(mask, states, one[None])
             out = jnp.where(mask, feature.function(given), out)
@@ -161,10 +160,10 @@ def _features(field: AbstractBlockField, states: Float[Array, "padded all"]) -> 
 
 
 EVERYWHERE = frozenset(ACTIVATIONS.values())
-"""Functions that are finite, with their derivatives, at all numbers."""
+"""Functions that are finite at all numbers, as are their derivatives."""
 
 
 def _pull(field: AbstractBlockField, q: Array, cotangent: Array) -> Array:
-    """$φ'(q)^⊤ c$, with a line for each particle, from a column for each."""
+    """$φ'(q)^⊤ c$, with a row for each particle, from a column for each."""
     _, pull = jax.vjp(functools.partial(_features, field), q)
     return pull(cotangent)[0].T

@@ -1,4 +1,4 @@
-"""A user's field whose block layout was inferred: it moves as that block field does."""
+"""A user's field with an inferred block layout, which moves as the block field does."""
 
 import math
 
@@ -14,9 +14,9 @@ from shootax._systems.base import AbstractSystem, ParticleState, State, TimePoin
 
 
 class InferredSystem(AbstractSystem):
-    """States as the user's field has them outside, one vector for each inside.
+    """The system of the block field. Outside, states are those of the user's field; inside, vectors.
 
-    Only the weights, where they are requested, come from the field itself.
+    Only the weights, if requested, come from the user's field itself.
     """
 
     field: AbstractField
@@ -58,19 +58,19 @@ class InferredSystem(AbstractSystem):
 
 
 def matrix(states: PyTree[Array]) -> Float[Array, "batch state"]:
-    """A batch of states as one matrix, with a line for each."""
+    """A batch of states as one matrix, with a row for each state."""
     leaves = jax.tree.leaves(states)
     flat = [leaf.reshape(len(leaf), math.prod(leaf.shape[1:])) for leaf in leaves]
     return flat[0] if len(flat) == 1 else jnp.concatenate(flat, axis=1)
 
 
 def vectors(particles: ParticleState) -> ParticleState:
-    """Particles whose states are vectors."""
+    """The particles with vectors as states."""
     return ParticleState(matrix(particles.q), matrix(particles.p))
 
 
 def block_penalty(inferred: InferredField, penalty: Quadratic) -> Quadratic | None:
-    """The penalty by blocks; `None` where the strength of an entry of θ that the layout cuts up or
+    """The penalty by blocks; `None` if the strength of an entry of θ that the layout splits or
     transposes is a matrix. A block $cθ$ has the strength $m/c^2$."""
     strengths = {}
     for block, entry, whole, scale in inferred.sources:

@@ -6,9 +6,9 @@ group $g$ of blocks that move part $a$ with one $M_g$ (up to scalar factors $w_{
 $$A_g = Σ_f w_{gf} G_f, \\quad \\dot z_a = Σ_g A_g Q_g, \\quad
 C_f = Σ_g w_{gf}\\, Q_g p_a^⊤, \\quad \\dot p_a = -Σ_f φ_f'(q_a) ∘ (C_f φ_f(q_a)).$$
 
-The number of particles is brought to a multiple of eight where it is just short of one. The reverse pass
-is written out by hand. It uses that $G$ among particles and $C$ are symmetric, and keeps $A$ and $C$ from
-the way forward.
+If the number of particles is just short of a multiple of eight, it is padded to one. The reverse pass is
+written by hand. It uses that $G$ among particles and $C$ are symmetric, and reuses $A$ and $C$ from the
+forward pass.
 """
 
 import dataclasses
@@ -73,8 +73,8 @@ class KernelSystem(AbstractSystem):
 class Group:
     """Blocks that move one part with one matrix $M^{-1}$ (`None`: the identity).
 
-    `factors` has that of each varying feature (0: no such block), `constant` that of
-    the constant one.
+    `factors` are the factors of the varying features (0: no such block), `constant` is that of the
+    constant feature.
     """
 
     part: int
@@ -94,7 +94,7 @@ class Plan:
 
 @functools.lru_cache(maxsize=256)
 def plan(field: AbstractBlockField, penalty: Quadratic) -> Plan:
-    """Sorts the blocks of a field into groups."""
+    """Sort the blocks of a field into groups."""
     layout = field.layout
     names = list(layout.parts)
     varying = tuple(feature for feature in layout.features if feature.part is not None)
@@ -182,7 +182,7 @@ def _backward(plan: Plan, saved: tuple, bars: tuple[Parts, Parts]) -> tuple[Part
     for i, (feature, a) in enumerate(features):
         factors = [g.factors[i] for g in groups]
         gram_bar = mix(factors, mixed_bar, 0.0, (len(states[0]), count), p[0])
-        # Particles stand on both sides of their Gram matrix, data on one.
+        # Particles are on both sides of their Gram matrix, data on one.
         both = jnp.concatenate([_symmetric(gram_bar[:count]), gram_bar[count:]])
         particles = jnp.dot(both.T, phi[i]) + jnp.dot(couplings[i], push_bar[i])
         data = jnp.dot(gram_bar[count:], phi[i][:count])

@@ -6,9 +6,9 @@ let
 
 $$L = Σ_i ⟨\\bar v_i, f(z_i, θ)⟩ - ∂_q P(q, p, θ)[\\bar w], \\qquad θ' = M^{-1} ∂_θ L.$$
 
-Then the cotangents of all that the equations depend on are the partial derivatives, at fixed θ and
-θ', of $L + ∂_θ P(q, p, θ)[θ']$. Nothing but θ is kept from the way forward, and there are as many
-products as in a reverse pass written by hand; differentiating the equations step by step has more.
+Then the cotangents of everything that the equations depend on are the partial derivatives, at fixed θ and
+θ', of $L + ∂_θ P(q, p, θ)[θ']$. Only θ is stored in the forward pass, and there are as many products as
+in a reverse pass written by hand; differentiating the equations step by step needs more.
 """
 
 from typing import NamedTuple
@@ -145,7 +145,7 @@ def _(theta, bars, perturbed, given, penalty, maximiser):
         return jax.jvp(lambda t: _pairing(field, q, y.p, t), (theta,), (turned,))[1]
 
     gradient = jax.grad(lagrangian, argnums=1)(arrays, theta)
-    if apart:  # data move nobody, so that they are done with in one go
+    if apart:  # data move nothing, so one pass suffices for them
         in_field, in_z, in_theta = _data_gradient(given[0], given[1].z.z, bars.z.z, theta)
         gradient = jax.tree.map(jnp.add, gradient, in_theta)
     turned = _divide(given[0], penalty, gradient)

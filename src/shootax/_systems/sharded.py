@@ -1,9 +1,9 @@
 """Block fields by kernels, with the particles spread over devices.
 
 Each device moves its own particles and its own data, and needs the positions and momenta of all
-particles for it: one exchange for each evaluation, and its transpose on the way back. The Gram matrices,
-which are what is large, have rows for the device's own states alone. The equations are those of
-`kernel`; here rows and columns are different sets, so that no symmetry is left to use.
+particles for this: one exchange per evaluation, and its transpose in the reverse pass. The Gram matrices,
+which need the most memory, have rows only for the device's own states. The equations are those of
+`kernel`, but rows and columns are different sets, so there is no symmetry to use.
 """
 
 import functools
@@ -46,7 +46,7 @@ class ShardedKernelSystem(AbstractSystem):
         return self.particles
 
     def join(self, particles: ParticleState, z: Float[Array, "batch state"]) -> State:
-        """Particles without momentum, which move nobody, make their number even for all devices."""
+        """Pad with particles without momentum, which move nothing, to the same number on each device."""
         places = list(self.field.layout.part_slices().values())
         idle = ((0, -len(particles.q) % size_of(PARTICLES)), (0, 0))
         q = _own(jnp.pad(particles.q, idle, mode="edge"))
@@ -77,13 +77,13 @@ class ShardedKernelSystem(AbstractSystem):
 
 
 def _own(particles: Array) -> Array:
-    """The particles of this device, of those of all."""
+    """Select the particles of this device from those of all devices."""
     size = particles.shape[0] // size_of(PARTICLES)
     return jax.lax.dynamic_slice_in_dim(particles, jax.lax.axis_index(PARTICLES) * size, size)
 
 
 def _all(particles: Array) -> Array:
-    """The particles of all devices, from those of each."""
+    """Gather the particles of all devices from those of each."""
     return jax.lax.all_gather(particles, PARTICLES, tiled=True)
 
 
@@ -130,8 +130,8 @@ def _forward(plan: Plan, states: Parts, p: Parts) -> tuple[tuple[Parts, Parts], 
 
 
 def _backward(plan: Plan, saved: tuple, bars: tuple[Parts, Parts]) -> tuple[Parts, Parts]:
-    """As `kernel` has it, but for the particles of all devices: those of this one get what all of them
-    find, by one sum."""
+    """The reverse pass of `kernel`, for the particles of all devices. One sum over the devices collects
+    the cotangents of this device's particles."""
     states, p, q_all, p_all, mixed, couplings, curved = saved
     velocity_bar, force_bar = bars
     own, size = p[0].shape[0], (len(states[0]), len(p_all[0]))
@@ -186,17 +186,17 @@ def _everyone(states: Parts, p: Parts) -> tuple[list[Array], list[Array]]:
 
 
 def _collected(bars: list[Array]) -> list[Array]:
-    """For the particles of this device, what all devices found for them: the transpose of `_all`."""
+    """Sum what all devices computed for the particles of this device: the transpose of `_all`."""
     together = jnp.concatenate(bars, axis=1)
     return _apart(jax.lax.psum_scatter(together, PARTICLES, tiled=True), bars)
 
 
 def _added(rows: Array, first: Array) -> Array:
-    """Rows with others added to the first of them."""
+    """Add `first` to the first rows."""
     return jnp.concatenate([rows[: len(first)] + first, rows[len(first) :]])
 
 
 def _apart(columns: Array, like: list[Array]) -> list[Array]:
-    """Arrays that stand side by side, each as wide as that in `like`."""
+    """Split arrays that are side by side, each as wide as that in `like`."""
     edges = [0, *itertools.accumulate(part.shape[1] for part in like)]
     return [columns[:, a:b] for a, b in itertools.pairwise(edges)]

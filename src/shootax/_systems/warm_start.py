@@ -1,8 +1,8 @@
-"""Shooting where θ* is an inner maximisation, warm-started all along the path.
+"""Shooting with an inner maximisation for θ*, warm-started all along the path.
 
 The guess for θ* is integrated together with the particles, by $\\dot θ^* = ∂_qθ^*\\,\\dot q +
 ∂_pθ^*\\,\\dot p$: a predictor as accurate as the integrator itself, which the maximiser corrects at
-every evaluation. An integrator sees one more thing that moves, and nothing else changes.
+every evaluation. For an integrator, the guess is just another part of the state.
 """
 
 import equinox as eqx
@@ -68,7 +68,7 @@ class WarmStartSystem(AbstractSystem):
         return self.field.pack(self.maximiser(self.field, self.penalty, q, y.p, guess).theta)
 
     def _drift(self, theta: PyTree[Array], at: tuple, along: tuple) -> PyTree[Array]:
-        """$\\dot θ^*$, from the maximiser's own derivative at the solution it starts from."""
+        """$\\dot θ^*$, from the maximiser's own derivative at the solution that it starts from."""
         theta, at, along = jax.lax.stop_gradient((theta, at, along))
 
         def star(q: PyTree[Array], p: PyTree[Array]) -> PyTree[Array]:
@@ -84,7 +84,7 @@ def first_guess(
     q: PyTree[Array],
     p: PyTree[Array],
 ) -> PyTree[Array]:
-    """θ* at the start, looked for without a guess and without a gradient."""
+    """θ* at the start, searched for without a guess and without a gradient."""
     frozen = jax.tree.map(
         lambda leaf: jax.lax.stop_gradient(leaf) if eqx.is_inexact_array(leaf) else leaf,
         (field, penalty, q, p),
