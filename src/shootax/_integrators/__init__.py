@@ -1,4 +1,4 @@
-"""Integrators, and the ways a gradient goes back through them."""
+"""Integrators, and the gradient modes that differentiate them."""
 
 from shootax._integrators.adaptive import Dopri5 as Dopri5
 from shootax._integrators.adaptive import Tsit5 as Tsit5

@@ -1,4 +1,4 @@
-"""Steps chosen by the error they make, through Diffrax."""
+"""Integrators that choose each step by its error, through Diffrax."""
 
 import abc
 from collections.abc import Callable
@@ -23,9 +23,9 @@ class AbstractAdaptive(AbstractIntegrator):
 
     The gradient modes are Diffrax's: [`shootax.Direct`][] its direct adjoint,
     [`shootax.Checkpointed`][] the recursive checkpoints, [`shootax.Reversed`][] the backsolve
-    adjoint, whose gradient is that of the continuous problem. (Where samples have times of their own
-    the particles are kept densely, and then by checkpoints in the last mode, too.) A gradient mode of
-    your own is for fixed steps only.
+    adjoint, whose gradient is that of the continuous problem. (If each sample has its own times, the
+    particles are stored as a dense solution, which also uses checkpoints in the last mode.) Your own
+    gradient modes work only with fixed steps.
     """
 
     rtol: eqx.AbstractVar[float]
@@ -57,7 +57,7 @@ class AbstractAdaptive(AbstractIntegrator):
         import diffrax
 
         if isinstance(save, AtNodes):
-            raise ValueError("An adaptive integrator has no grid points. Ask for times instead.")
+            raise ValueError("An adaptive integrator has no grid points. Give times instead.")
         if isinstance(save, AtEnd):
             ends = self._states(system, y, T, diffrax.SaveAt(t1=True), reverse)
             return view(jax.tree.map(lambda leaf: leaf[0], ends))
@@ -114,7 +114,7 @@ class AbstractAdaptive(AbstractIntegrator):
     def _solve_each(
         self, system: AbstractSystem, y: State, T: float, save: AtTimes, view: View, reverse: bool
     ) -> PyTree[Array]:
-        """Each sample at times of its own: the particles once, then every sample with its own steps."""
+        """Solve each sample at its own times: the particles once, then each sample with its own steps."""
         import diffrax
 
         particles, z = system.split(y)
@@ -138,7 +138,7 @@ class AbstractAdaptive(AbstractIntegrator):
 
 
 class _Interpolated(eqx.Module):
-    """θ(t) read off an interpolated solution for the particles."""
+    """θ(t) from an interpolated solution for the particles."""
 
     system: AbstractSystem
     solution: "diffrax.Solution"
@@ -151,7 +151,7 @@ class _Interpolated(eqx.Module):
 class Dopri5(AbstractAdaptive):
     """Dormand and Prince's fifth-order method, with steps as long as the tolerances allow.
 
-    The error is about `rtol` times the states plus `atol`, whatever the number of steps that takes.
+    The error is about `rtol` times the states plus `atol`. The number of steps follows from this.
 
     !!! example
 
@@ -208,5 +208,5 @@ for _method in (Dopri5, Tsit5):
 - `rtol`, `atol`: relative and absolute tolerance of the error of one step.
 - `gradient`: what is stored for the backward pass: [`shootax.Direct`][], [`shootax.Checkpointed`][] or
     [`shootax.Reversed`][].
-- `max_steps`: a limit past which an error is raised.
+- `max_steps`: the largest number of steps. If more are needed, an error is raised.
 """

@@ -12,7 +12,7 @@ View = Callable[[State], PyTree[Array]]
 
 
 class AtEnd(eqx.Module):
-    """Return the result at the final time alone.
+    """Return the result at the final time only.
 
     !!! example
 
@@ -44,7 +44,7 @@ class AtNodes(eqx.Module):
 class AtTimes(eqx.Module):
     """Return the results at any times.
 
-    **Arguments:** `times`: `(times,)` for all samples, or `(batch, times)` for each its own.
+    **Arguments:** `times`: `(times,)` for all samples, or `(batch, times)` if each has its own.
 
     !!! example
 
@@ -76,9 +76,9 @@ class AbstractIntegrator(eqx.Module):
         view: View,
         reverse: bool = False,
     ) -> PyTree[Array]:
-        """Integrates from $0$ to $T$, or from $T$ to $0$ if `reverse`.
+        """Integrate from $0$ to $T$, or from $T$ to $0$ if `reverse`.
 
-        Returns `view` of the state at the end, or stacked along a new leading axis at the requested
+        Return `view` of the state at the end, or stacked along a new leading axis at the requested
         times. If each sample has its own times, the batch comes first: `(batch, times, ...)`.
         """
 

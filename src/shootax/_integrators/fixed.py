@@ -1,4 +1,4 @@
-"""Integration on a fixed grid: one compiled loop over the steps, whatever the method."""
+"""Integration on a fixed grid: one compiled loop over the steps for all methods."""
 
 import abc
 from collections.abc import Callable
@@ -46,10 +46,11 @@ class Step(NamedTuple):
 
 
 class AbstractFixedStep(AbstractIntegrator):
-    """A one-step method on an even grid; a subclass is an `order` and its `stages`.
+    """A one-step method on an even grid; a subclass defines its `order` and its `stages`.
 
-    θ acts at these `fractions` of each step, and the velocities there count with `weights`. The loop
-    over the steps, results at given times, steps back in time and all gradient modes come with it.
+    θ acts at the `fractions` of each step, and `weights` are the quadrature weights of the velocities
+    there. The loop over the steps, results at given times, steps back in time and all gradient modes are
+    provided.
 
     !!! example
 
@@ -97,8 +98,8 @@ class AbstractFixedStep(AbstractIntegrator):
         """The state after a step, and the time points and states at which θ acted during it."""
 
     def moved_with_slope(self, system: AbstractSystem, step: Step, y: State) -> tuple[State, State]:
-        """The state after a step, and the derivative at its start. Methods that evaluate the latter in
-        any case return it from there."""
+        """The state after a step, and the derivative at its start. Override it for a method that
+        evaluates this derivative anyway."""
         return self.stages(system, step, y)[0], system(step.point(0.0, 0), y)
 
     def solve(
@@ -138,7 +139,7 @@ class AbstractFixedStep(AbstractIntegrator):
         def travel(system: AbstractSystem, y: State, steps: int) -> tuple[State, PyTree]:
             end, outputs = self.gradient.run(body, undo, system, y, steps)
             if isinstance(save, AtTimes) and not system.jumps():
-                # Where θ does not jump, a step ends with the derivative that the next one starts with.
+                # If θ does not jump, a step ends with the derivative that the next one starts with.
                 values, starts, _ = outputs
                 last = slope_at_end(system, end, jnp.asarray(steps - 1))
                 ends = jax.tree.map(lambda a, b: jnp.concatenate([a[1:], b[None]]), starts, last)
@@ -176,7 +177,7 @@ def _one_by_one(
     steps: int,
     reverse: bool,
 ) -> tuple[State, PyTree]:
-    """Travels through the pieces of a system, the last one first in reverse. Nothing in a piece depends
+    """Integrate through the pieces of a system, in reverse from the last one. Nothing in a piece depends
     on time, so each counts its steps from zero."""
     each = steps // jax.tree.leaves(stacked)[0].shape[0]
 

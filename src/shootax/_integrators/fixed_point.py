@@ -1,4 +1,4 @@
-"""Solving $x = g(a, x)$ by iteration, with the gradient of the solution itself.
+"""Solve $x = g(a, x)$ by iteration, with the gradient of the solution itself.
 
 The gradient does not go back through the iterations: the cotangent $w$ of the solution obeys
 $w = \\bar x + (∂g/∂x)^⊤ w$, which is solved by the same kind of iteration. It costs no memory.
@@ -21,8 +21,8 @@ def fixed_point(
 ) -> PyTree[Array]:
     """The solution of $x = g(args, x)$ near `guess`, to rounding.
 
-    Where the iteration does not converge the result is NaN, never a half-solved value.
-    `g` must not close over traced arrays: whatever is differentiated is in `args`.
+    If the iteration does not converge, the result is NaN, never a half-solved value.
+    `g` must not close over traced arrays: everything that is differentiated must be in `args`.
     """
     return _solve(args, g, jax.lax.stop_gradient(guess), max_iterations)
 
@@ -52,7 +52,7 @@ def _solve_backward(solution, cotangent, perturbed, args, g, guess, max_iteratio
 
 
 def written_out(values: PyTree[Array], cotangents: PyTree) -> PyTree[Array]:
-    """Cotangents with zeros where Equinox leaves out those that are zero."""
+    """Cotangents with the zeros that Equinox leaves out."""
 
     def one(value: Any, cotangent: Any) -> Any:
         return jnp.zeros_like(value) if cotangent is None and value is not None else cotangent
@@ -80,6 +80,6 @@ def _iterate(g: Callable, guess: PyTree[Array], max_iterations: int) -> PyTree[A
 
     one = jnp.ones_like(_largest(guess))
     _, x, gap, scale = jax.lax.while_loop(go_on, improve, (0, guess, jnp.inf * one, one))
-    # Iterations that stall near the level of rounding have converged; the rest have not.
+    # Iterations that stall near the level of rounding have converged; others have not.
     solved = gap <= 1e3 * precision * (scale + 1)
     return jax.tree.map(lambda leaf: jnp.where(solved, leaf, jnp.nan), x)

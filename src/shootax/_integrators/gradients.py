@@ -1,4 +1,4 @@
-"""How a training gradient travels back through the steps of a fixed grid.
+"""Gradient modes: how a training gradient goes back through the steps of a fixed grid.
 
 Each mode runs `body(system, y, k) -> (y_next, output)` for `k = 0, ..., steps - 1` and differs only
 in what it stores for the backward pass.
@@ -24,7 +24,7 @@ Body = Callable[[AbstractSystem, State, Any], tuple[State, PyTree]]
 class AbstractGradient(eqx.Module):
     """A gradient mode: how the steps of a fixed grid run, and what they store for the backward pass.
 
-    A mode of your own is the one method `run`. It can be handed to every fixed-step integrator.
+    Your own mode needs only the method `run`. You can pass it to every fixed-step integrator.
 
     !!! example
 
@@ -49,16 +49,16 @@ class AbstractGradient(eqx.Module):
     def run(
         self, body: Body, undo: Body, system: AbstractSystem, y: State, steps: int
     ) -> tuple[State, PyTree]:
-        """Runs `y, output = body(system, y, k)` for `k = 0, ..., steps - 1`.
+        """Run `y, output = body(system, y, k)` for `k = 0, ..., steps - 1`.
 
         **Arguments:**
 
-        - `body`: one step. `k` is an integer array of JAX.
-        - `undo`: called like `body`, the step back from `k + 1` to `k` by the same method: the
-            inverse up to the error of the method.
-        - `system`: what moves; the gradient reaches the parameters through it.
+        - `body`: one step. `k` is a JAX integer array.
+        - `undo`: the step back from `k + 1` to `k` by the same method, called like `body`: its inverse
+            up to the error of the method.
+        - `system`: the right-hand side; the gradient reaches the parameters through it.
         - `y`: the state at the start.
-        - `steps`: their number.
+        - `steps`: the number of steps.
 
         **Returns:** the last state, and the outputs stacked along a new leading axis.
         """
@@ -102,7 +102,7 @@ class Checkpointed(AbstractGradient):
         length = max(1, math.isqrt(steps))
         segments = steps // length
 
-        # Within a segment each step keeps its start alone, not its stages.
+        # Within a segment each step stores only its start, not its stages.
         one = jax.checkpoint(lambda y, k: body(system, y, k))
 
         @jax.checkpoint
@@ -119,10 +119,10 @@ class Checkpointed(AbstractGradient):
 
 
 class Reversed(AbstractGradient):
-    """Store the final state alone, and recompute the earlier ones by running the flow backwards.
+    """Store only the final state, and recompute the earlier ones by running the flow backwards.
 
-    Each step back solves for the state whose step forward is the one at hand, so the gradient is
-    that of the discrete model, up to rounding that grows with the contraction of the flow.
+    Each step back solves for the state from which the step forward leads to the current one, so the
+    gradient is that of the discrete model, up to rounding that grows with the contraction of the flow.
 
     !!! example
 
@@ -146,8 +146,8 @@ class Reversed(AbstractGradient):
 
 Reversed.__init__.__doc__ = """**Arguments:**
 
-- `max_iterations`: limit of the iterations to invert one step. A step that cannot be inverted (too
-    large for the field) makes the gradient NaN.
+- `max_iterations`: the largest number of iterations to invert one step. A step that cannot be inverted,
+    because it is too large for the field, makes the gradient NaN.
 """
 
 

@@ -16,7 +16,7 @@ def hermite(
 ) -> PyTree[Array]:
     """**Arguments:**
 
-    - `s`: times in units of the step, counted from the start.
+    - `s`: times in units of the step, from the start.
     - `h`: the step, negative when going back in time.
     - `values`: `(steps + 1, batch, ...)`, at the grid points.
     - `starts`, `ends`: `(steps, batch, ...)`, the derivatives at both ends of each step, taken from
@@ -33,7 +33,7 @@ def hermite(
     )
 
     def pick(a: Array, at: Array) -> Array:
-        """`(times, batch, ...)`, or `(batch, times, ...)` if each sample has times of its own."""
+        """`(times, batch, ...)`, or `(batch, times, ...)` if each sample has its own times."""
         return a[at] if at.ndim == 1 else a[at, jnp.arange(at.shape[0])[:, None]]
 
     def one(value: Array, start: Array, end: Array) -> Array:

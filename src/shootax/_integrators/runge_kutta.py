@@ -45,7 +45,7 @@ class AbstractRungeKutta(AbstractFixedStep):
     def _rolled(
         self, system: AbstractSystem, step: Step, y: State
     ) -> tuple[State, list[tuple[TimePoint, State]], State]:
-        """The same as a loop over the stages, so that the program holds the system once."""
+        """The same as a loop over the stages, so that the program contains the system once."""
         count, dtype = len(self.fractions), jnp.result_type(*jax.tree.leaves(y))
         matrix = np.array([(*row, *(count - len(row)) * (0.0,)) for row in self.matrix])
         points = [step.point(fraction, i) for i, fraction in enumerate(self.fractions)]

@@ -1,4 +1,4 @@
-"""Symplectic methods, whose error in the Hamiltonian stays bounded however long the depth is."""
+"""Symplectic methods, whose error in the Hamiltonian stays bounded at any depth."""
 
 from typing import ClassVar
 
@@ -27,8 +27,8 @@ class ImplicitMidpoint(AbstractImplicit):
     """The implicit midpoint rule: symplectic, symmetric, second order.
 
     $m = y + \\tfrac h2 f(m)$, then $y ← 2m - y$. Twice the steps, a quarter of the error; the error
-    of the Hamiltonian does not grow with the depth. Each step iterates to the rounding error, with
-    one evaluation of the field per iteration.
+    of the Hamiltonian does not grow with the depth. Each step iterates until only rounding errors remain,
+    with one evaluation of the field per iteration.
 
     !!! example
 
@@ -130,7 +130,7 @@ def moved(y: PyTree[Array], h: float, slope: PyTree[Array]) -> PyTree[Array]:
 for _method in (ImplicitMidpoint, SymplecticEuler):
     _method.__init__.__doc__ = (
         ARGUMENTS
-        + """- `max_iterations`: limit of the iterations of an implicit step, past which the result is NaN
-    (take more steps then).
+        + """- `max_iterations`: the largest number of iterations for an implicit step. If a step needs
+    more, the result is NaN; take more steps then.
 """
     )
