@@ -48,7 +48,7 @@ class AbstractControl(eqx.Module):
     """A path of weights $θ(t)$, $0 ≤ t ≤ T$, with its penalty $R$: what Eq. EqVariationalFormulation
     minimises over.
 
-    `shootax.theory` has a control of its own that shows how to write one; see also the guide on
+    `shootax.theory` defines a control that shows how to write your own; see also the guide on
     extending the library.
     """
 
@@ -66,11 +66,11 @@ class AbstractControl(eqx.Module):
     @abc.abstractmethod
     def cost(self, field: AbstractField, integrator: AbstractIntegrator) -> Float[Array, ""]:
         """$∫_0^T R(θ(t))\\, dt$, the penalty of Eq. EqVariationalFormulation. The
-        integrator matters only where θ(t) has to be integrated."""
+        integrator matters only if θ(t) has to be integrated."""
 
 
 def checked_penalty(field: AbstractField, penalty: Penalty | None) -> Penalty:
-    """The given penalty, if it fits the field; by default the field's own."""
+    """Return the given penalty if it fits the field; by default the field's own."""
     field.check_velocity()
     if penalty is None:
         return field.default_penalty()
@@ -85,7 +85,7 @@ def checked_penalty(field: AbstractField, penalty: Penalty | None) -> Penalty:
 
 
 def checked_weight_penalty(field: AbstractField, penalty: Penalty | None) -> AbstractPenalty:
-    """The same for a control without particles, where a penalty can depend on θ alone."""
+    """The same for a control without particles, whose penalty can depend only on θ."""
     checked = checked_penalty(field, penalty)
     if isinstance(checked, AbstractParticlePenalty):
         raise ValueError(
@@ -102,7 +102,7 @@ def checked_horizon(T: float) -> float:
 def draw_theta(
     field: AbstractField, scale: float, key: PRNGKeyArray, *leading: int
 ) -> PyTree[Array]:
-    """Free weights: matrices uniform in $±scale/\\sqrt{fan\\,in}$, vectors zero."""
+    """Draw free weights: matrices uniform in $±scale/\\sqrt{fan\\,in}$, vectors zero."""
     leaves, tree = jax.tree.flatten(field.theta)
     keys = jax.random.split(key, len(leaves))
 

@@ -1,4 +1,4 @@
-"""Weights that are free parameters themselves: constant, or constant on blocks of time."""
+"""Weights that are free parameters themselves: constant, or piecewise constant in time."""
 
 import equinox as eqx
 import jax
@@ -21,7 +21,7 @@ from shootax._systems import AbstractSystem, ConstantPath, PathSystem, Piecewise
 
 
 def check_control(field: AbstractField, penalty: Penalty | None) -> None:
-    """Raises unless these are a field and a penalty."""
+    """Raise unless these are a field and a penalty."""
     checks.instance(field, AbstractField, "field", "Static(UpDown(dim=2), key=key)")
     if penalty is not None:
         checks.instance(penalty, Penalty, "penalty", "penalty=Quadratic()")
@@ -30,7 +30,7 @@ def check_control(field: AbstractField, penalty: Penalty | None) -> None:
 def check_drawn(
     field: AbstractField, penalty: Penalty | None, scale: float, key: PRNGKeyArray
 ) -> None:
-    """Raises unless free weights can be drawn from these."""
+    """Raise unless free weights can be drawn from these."""
     check_control(field, penalty)
     checks.non_negative_number(scale, "scale")
     checks.random_key(key)
@@ -115,7 +115,7 @@ class Piecewise(AbstractControl):
         scale: float = 1.0,
         key: PRNGKeyArray,
     ):
-        """**Arguments:** `blocks`, their number $B$; the rest as in [`shootax.Static`][]."""
+        """**Arguments:** `blocks`, the number $B$ of blocks; the rest as in [`shootax.Static`][]."""
         self.blocks = checks.positive_integer(blocks, "blocks")
         check_drawn(field, penalty, scale, key)
         self.theta = draw_theta(field, scale, key, self.blocks)

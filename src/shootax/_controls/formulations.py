@@ -1,4 +1,4 @@
-"""The four formulations that the paper compares, by its names for them."""
+"""The four formulations that the paper compares, under the paper's names."""
 
 from jaxtyping import PRNGKeyArray
 
@@ -20,9 +20,9 @@ def formulation(
 
     - `name`: `"static-direct"`, `"static-particles"`, `"dynamic-particles"` or `"dynamic-direct"`.
     - `field`: the field the control is for.
-    - `particles`: their number, where there are any.
+    - `particles`: the number of particles, for the formulations that have particles.
     - `key`: a JAX random key.
-    - `options`: of the control's own constructor: `T`, `penalty`, and so on.
+    - `options`: arguments of the control's constructor: `T`, `penalty`, and so on.
 
     !!! example
 

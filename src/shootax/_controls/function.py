@@ -1,4 +1,4 @@
-"""Weights as a function of time: a user's own, or a series of basis functions."""
+"""Weights as a function of time: a user's function, or a series of basis functions."""
 
 from collections.abc import Callable
 from typing import Any, Literal
@@ -36,9 +36,9 @@ class FunctionPath(eqx.Module):
 
 
 class FunctionControl(AbstractControl):
-    """θ(t) given by a function of time, which may be a module with parameters of its own.
+    """θ(t) given by a function of time, which may be a module with its own parameters.
 
-    Integrals along θ(t) are by a Gauss-Legendre rule with `points` points.
+    Integrals along θ(t) use a Gauss-Legendre rule with `points` points.
 
     !!! example
 
@@ -69,8 +69,8 @@ class FunctionControl(AbstractControl):
         """**Arguments:**
 
         - `field`, `penalty`, `T`: as in [`shootax.Particles`][].
-        - `function`: takes a time and returns θ.
-        - `points`: of the quadrature rule.
+        - `function`: a function of time that returns θ.
+        - `points`: the number of points of the quadrature rule.
         """
         check_control(field, penalty)
         if not callable(function) or isinstance(function, type):
@@ -136,7 +136,8 @@ class Basis(AbstractControl):
         """**Arguments:**
 
         - `kind`: `"legendre"`, or `"fourier"` (1, cos, sin, cos of twice the frequency, ...).
-        - `terms`: the number of basis functions. At the start only the constant one is in use.
+        - `terms`: the number of basis functions. The coefficients of all but the constant one start
+            at zero.
         - the rest as in [`shootax.Static`][].
         """
         self.kind = checks.one_of(kind, BASES, "basis")  # pyright: ignore[reportAttributeAccessIssue]

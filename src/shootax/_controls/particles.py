@@ -52,12 +52,12 @@ class AbstractParticleControl(AbstractControl):
         key: PRNGKeyArray,
         **options,
     ) -> Self:
-        """A control with particles that are drawn at random.
+        """Construct a control with particles that are drawn at random.
 
         **Arguments:**
 
         - `field`, `particles`, `position`, `momentum`, `key`: as in [`shootax.Ensemble.draw`][].
-        - `options`: those of the constructor.
+        - `options`: other arguments of the constructor.
         """
         drawn = Ensemble.draw(field, particles, position=position, momentum=momentum, key=key)
         return cls(field, drawn, **options)  # pyright: ignore
@@ -112,17 +112,17 @@ class Particles(AbstractParticleControl):
 
         - `field`: the field that the control is for.
         - `ensemble`: the particles at $t = 0$.
-        - `penalty`: by default that of the field: quadratic, where every strength is 1, and 10 for
-            the `theta3` of UpDown fields; for an RKHS field, its norm.
-        - `maximiser`: how θ* is found; by default in closed form where the field is linear in θ and
-            the penalty quadratic, neuron by neuron for a single hidden layer, and by
+        - `penalty`: by default that of the field: quadratic with strength 1, or 10 for the `theta3`
+            of UpDown fields; for an RKHS field, its norm.
+        - `maximiser`: how θ* is found; by default in closed form if the field is linear in θ and the
+            penalty quadratic, neuron by neuron for a single hidden layer, and by
             [`shootax.maximisers.Newton`][] otherwise.
         - `T`: the final time.
         - `form`: how the equations are evaluated: with θ built (`"dense"`) or by kernels without it
             (`"kernel"`), both for fields made of blocks; by differentiating any field linear in θ
             (`"linear"`); by differentiating the Hamiltonian (`"automatic"`), the only form that
-            forward-mode differentiation goes through; or whichever is cheapest (`"auto"`). All give
-            the same numbers.
+            supports forward-mode differentiation; or in the cheapest of these forms (`"auto"`). All
+            give the same numbers.
         """
         self.ensemble = _checked_ensemble(field, ensemble)
         self.penalty = checked_penalty(field, penalty)
@@ -139,9 +139,9 @@ class Particles(AbstractParticleControl):
         return simpson(self.T, steps)
 
     def cost(self, field: AbstractField, integrator: AbstractIntegrator) -> Float[Array, ""]:
-        """$∫R\\, dt$: this is $T·R(θ(0))$ where the flow conserves $\\mathcal H = R(θ)$, as it does for
+        """$∫R\\, dt$. This is $T·R(θ(0))$ if the flow conserves $\\mathcal H = R(θ)$, as it does for
         fields linear in θ with a quadratic penalty; otherwise the particles are integrated. In
-        discrete time it is the sum $Σ_k h\\,R(θ_k)$ over the layers, which is not quite the same.
+        discrete time it is the sum $Σ_k h\\,R(θ_k)$ over the layers, which is slightly different.
         """
         if isinstance(integrator, SymplecticEuler):
             system = self.system(field, 0)
@@ -227,7 +227,7 @@ def _checked_ensemble(field: AbstractField, ensemble: Ensemble) -> Ensemble:
 
 
 def simpson(T: float, steps: int) -> Quadrature:
-    """Simpson's rule on the grid of `steps` steps; an odd last step is a trapezium."""
+    """Simpson's rule on the grid of `steps` steps; an odd last step uses the trapezium rule."""
     times, h = np.linspace(0, T, steps + 1), T / steps
     weights = np.zeros(steps + 1)
     for k in range(0, steps - 1, 2):

@@ -1,4 +1,4 @@
-"""Weights, or the particles that make them, listed stage by stage: a plain residual network."""
+"""Weights, or the particles that generate them, stored stage by stage: a plain residual network."""
 
 from typing import Any
 
@@ -16,7 +16,7 @@ from shootax._systems import AbstractSystem, CarriedSystem, PathSystem, State, T
 
 
 class StagewisePath(eqx.Module):
-    """θ by the numbers of the step and of the stage."""
+    """θ by the indices of the step and of the stage."""
 
     thetas: PyTree[Array]
 
@@ -27,13 +27,13 @@ class StagewisePath(eqx.Module):
 class Stagewise(AbstractControl):
     """A θ for each stage of each step of one fixed-step integrator; made by [`shootax.bake`][].
 
-    It goes with that integrator alone, and reports states at grid points only.
+    It works only with that integrator, and returns states only at grid points.
 
     **Arguments:**
 
     - `theta`: the weights, with leading axes for steps and stages.
-    - `penalty`: that of the original control.
-    - `fractions`: where in a step each stage stands, from 0 to 1.
+    - `penalty`: the penalty of the original control.
+    - `fractions`: the position of each stage in a step, from 0 to 1.
     - `quadrature_weights`: the weight of each stage in integrals over a step.
     - `T`: the final time.
 
@@ -67,7 +67,7 @@ class Stagewise(AbstractControl):
         if isinstance(self.penalty, AbstractParticlePenalty):
             raise ValueError(
                 f"{type(self.penalty).__name__} depends on the particles, which a baked model no "
-                "longer has. Ask the original model for its penalty."
+                "longer has. Use the penalty of the original model."
             )
         rates = jax.vmap(jax.vmap(self.penalty))(self.theta)
         weights = jnp.asarray(self.quadrature_weights, rates.dtype)
@@ -79,7 +79,7 @@ class Stagewise(AbstractControl):
         return jax.tree.leaves(self.theta)[0].shape[0]
 
     def check(self, integrator: AbstractIntegrator) -> None:
-        """Raises unless the weights are those of this integrator's stages."""
+        """Raise unless the weights are those of this integrator's stages."""
         _check(self, integrator)
 
 
@@ -87,15 +87,15 @@ class StagewiseParticles(AbstractControl):
     """The particles at each stage of each step of one fixed-step integrator, which need not be
     integrated again; made by [`shootax.bake`][] with `form="auto"` or `form="kernel"`.
 
-    The data are moved by kernels, and θ is not built, which takes less time and memory than weights
-    where particles are few and the state is large. It goes with that integrator alone, and reports
-    states at grid points only.
+    Kernels move the data, and θ is never built. This takes less time and memory than weights if there
+    are few particles and the state is large. It works only with that integrator, and returns states
+    only at grid points.
 
     **Arguments:**
 
     - `q`, `p`: positions and momenta, with leading axes for steps and stages.
-    - `penalty`: that of the original control.
-    - `fractions`: where in a step each stage stands, from 0 to 1.
+    - `penalty`: the penalty of the original control.
+    - `fractions`: the position of each stage in a step, from 0 to 1.
     - `quadrature_weights`: the weight of each stage in integrals over a step.
     - `T`: the final time.
 
@@ -138,7 +138,7 @@ class StagewiseParticles(AbstractControl):
         return self.q.shape[0]
 
     def check(self, integrator: AbstractIntegrator) -> None:
-        """Raises unless the particles are those of this integrator's stages."""
+        """Raise unless the particles are those of this integrator's stages."""
         _check(self, integrator)
 
 
