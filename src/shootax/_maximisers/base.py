@@ -22,10 +22,10 @@ class Maximum(NamedTuple):
     - `theta`: the weights θ*.
     - `converged`: whether `residual` is within the tolerance.
     - `residual`: the largest entry of $∂H/∂θ$ at θ*, relative to the size of θ*.
-    - `iterations`: how many the solve took.
-    - `unbounded`: whether H has no maximum at all, where that was examined.
-    - `start`: after several starts, for each neuron the number of the start that was chosen.
-    - `maxima`: after several starts, how many local maxima of different height were found.
+    - `iterations`: the number of iterations of the solve.
+    - `unbounded`: whether H has no maximum, if that was checked.
+    - `start`: with several starts, the index of the chosen start for each neuron.
+    - `maxima`: with several starts, the number of local maxima of different height.
     """
 
     theta: PyTree[Array]
@@ -38,8 +38,8 @@ class Maximum(NamedTuple):
 
 
 class Survey(NamedTuple):
-    """A first guess of θ*, and, where several starts were tried, which was taken and how many local
-    maxima there are, as in [`shootax.maximisers.Maximum`][]."""
+    """A first guess of θ* and, with several starts, the chosen start and the number of local maxima, as
+    in [`shootax.maximisers.Maximum`][]."""
 
     theta: PyTree[Array]
     start: Int[Array, " width"] | None = None
@@ -52,7 +52,7 @@ class AbstractMaximiser(eqx.Module):
     @property
     @abc.abstractmethod
     def conserves(self) -> bool:
-        """Whether the penalty $R(θ^*)$ is constant along the flow, as it is where H is a quadratic
+        """Whether the penalty $R(θ^*)$ is constant along the flow, as it is if H is a quadratic
         function of θ without a drift: then $\\mathcal H = R(θ^*)$."""
 
     @abc.abstractmethod
@@ -64,10 +64,10 @@ class AbstractMaximiser(eqx.Module):
         p: PyTree[Array],
         guess: PyTree[Array] | None,
     ) -> Maximum:
-        """The maximum, looked for from `guess` on. A training gradient goes through `theta`."""
+        """Find the maximum, starting from `guess`. A training gradient goes through `theta`."""
 
     def check(self, field: AbstractField, penalty: Penalty) -> None:
-        """Raises unless this maximiser can solve the problem."""
+        """Raise unless this maximiser can solve the problem."""
         require_theta(self, field)
 
 
@@ -103,19 +103,19 @@ class AbstractIterative(AbstractMaximiser):
         p: PyTree[Array],
         theta: PyTree[Array],
     ) -> PyTree[Array]:
-        """θ* again, from itself: for its derivatives along the path of the particles."""
+        """Solve again from θ* itself, for its derivatives along the path of the particles."""
         return self(field, penalty, q, p, theta).theta
 
     @abc.abstractmethod
     def search(
         self, field: AbstractField, penalty: Penalty, q: PyTree[Array], p: PyTree[Array]
     ) -> PyTree[Array]:
-        """A first guess of θ*, without one to start from and without a gradient."""
+        """Find a first guess of θ*, without a given guess and without a gradient."""
 
     def survey(
         self, field: AbstractField, penalty: Penalty, q: PyTree[Array], p: PyTree[Array]
     ) -> Survey:
-        """The same, with what is known about the other maxima."""
+        """The same, with information about other maxima."""
         return Survey(self.search(field, penalty, q, p))
 
     def draw(self, field: AbstractField, dtype: jnp.dtype) -> PyTree[Array]:
@@ -130,7 +130,7 @@ class AbstractIterative(AbstractMaximiser):
 
 
 def precision(q: PyTree[Array]) -> jnp.dtype:
-    """The number format that the particles are in."""
+    """The dtype of the particles."""
     return jnp.result_type(*jax.tree.leaves(q))
 
 
@@ -141,7 +141,7 @@ def largest(tree: PyTree[Array]) -> Float[Array, ""]:
 
 
 def check_limits(tolerance: float | None, max_iterations: int) -> None:
-    """Raises unless these can end an iteration."""
+    """Raise unless these limits are valid."""
     check_tolerance(tolerance)
     checks.positive_integer(max_iterations, "max_iterations")
 
@@ -173,6 +173,6 @@ def default_tolerance(tolerance: float | None, q: PyTree[Array]) -> float:
 
 
 def reachable(tolerance: float, q: PyTree[Array]) -> float:
-    """A tolerance, or what is as good: where H is flat to rounding, iterations stall above a tight
-    one."""
+    """A tolerance, or the tightest that rounding allows: iterations stall where H is flat to
+    rounding."""
     return max(tolerance, 10 * float(jnp.finfo(precision(q)).eps) ** 0.5)

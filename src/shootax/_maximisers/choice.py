@@ -13,7 +13,7 @@ from shootax._penalties import Penalty, Quadratic, Transport
 def checked_maximiser(
     field: AbstractField, penalty: Penalty, maximiser: AbstractMaximiser | None
 ) -> AbstractMaximiser:
-    """The given maximiser, if it can solve this problem; by default the field's own."""
+    """Return the given maximiser if it can solve this problem; by default the field's own."""
     if maximiser is None:
         return field.default_maximiser(penalty)
     checks.instance(

@@ -1,4 +1,4 @@
-"""What the maximisers of a single hidden layer have in common: neurons $u = (w, b)$, one to a line."""
+"""Functions shared by the maximisers of a single hidden layer. Neurons $u = (w, b)$ are rows."""
 
 import jax.numpy as jnp
 from jaxtyping import Array, Float, PyTree

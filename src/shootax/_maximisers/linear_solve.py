@@ -18,8 +18,8 @@ from shootax._penalties import Penalty, Quadratic, Transport
 class LinearSolve(AbstractMaximiser):
     """$θ^* = -(∂_θ^2 H)^{-1}\\, ∂_θ H(0)$, for fields linear in θ and penalties quadratic in it.
 
-    In general a dense solve of the size of θ. For a block field with [`shootax.Transport`][] the
-    equations fall apart into one least-squares problem for each part of the state, of the size of
+    In general this is a dense solve of the size of θ. For a block field with [`shootax.Transport`][]
+    the equations split into one least-squares problem for each part of the state, of the size of
     its features or of the number of particles, whichever is smaller.
 
     **Arguments:**

@@ -26,15 +26,15 @@ from shootax._penalties import Penalty
 class Newton(AbstractIterative):
     """Damped Newton ascent on H, and the implicit function theorem for its gradient.
 
-    Where a Newton step does not ascend, a step up along the eigenvectors of the Hessian is searched
-    instead. An iteration costs one Hessian, of the size of θ squared: the choice for up to a few
-    hundred weights. Where it does not converge the weights are NaN, never half a solution.
+    If a Newton step does not ascend, an ascending step along the eigenvectors of the Hessian replaces
+    it. An iteration costs one Hessian, of the size of θ squared, so use this maximiser for up to a few
+    hundred weights. If it does not converge, the weights are NaN, never half a solution.
 
     **Arguments:**
 
-    - `tolerance`: of $∂H/∂θ$, relative to the size of θ; by default what the number format
+    - `tolerance`: the tolerance of $∂H/∂θ$, relative to the size of θ; by default what the precision
         allows.
-    - `max_iterations`: of a warm-started solve; the first search may take three times as many.
+    - `max_iterations`: the limit for a warm-started solve; the first search may take three times as many.
     - `spread`, `seed`: the weights that the first search starts from are $N(0, spread^2)$.
 
     !!! example
@@ -87,7 +87,7 @@ class Newton(AbstractIterative):
         p: PyTree[Array],
         theta: PyTree[Array],
     ) -> PyTree[Array]:
-        flat, unravel = ravel_pytree(theta)  # a maximum already: only its derivatives are wanted
+        flat, unravel = ravel_pytree(theta)  # a maximum already: only its derivatives are needed
 
         def energy(x: Array) -> Array:
             return hamiltonian(field, penalty, q, p, unravel(x))
@@ -110,7 +110,7 @@ class Newton(AbstractIterative):
 def _stationary(
     energy: Callable[[Array], Array], start: Float[Array, " n"], solve: Callable
 ) -> tuple[Float[Array, " n"], Any]:
-    """What `solve` finds, with the derivatives of a solution of $∂H/∂θ = 0$."""
+    """The result of `solve`, with the derivatives of a solution of $∂H/∂θ = 0$."""
 
     def tangent(linear: Any, y: Array) -> Array:
         return jnp.linalg.solve(jax.jacfwd(linear)(jnp.zeros_like(y)), y)
@@ -137,7 +137,7 @@ def ascend(
         count, x, value, slope, refused, _ = loop
         curvature = jax.hessian(energy)(x)
         factor = jnp.linalg.cholesky(-curvature)
-        # Newton's method is just as happy with a saddle point; only a concave H will do.
+        # Newton's method also converges to saddle points, so H must be concave here.
         newton = jnp.all(jnp.isfinite(factor)) & ~refused
         new = jax.lax.cond(
             newton,
@@ -158,7 +158,7 @@ def ascend(
         return (count + jnp.where(refused, 0, 1), *kept, refused, ~newton & ~good)
 
     def climb(x: Array, slope: Array, curvature: Array) -> Array:
-        """Up along every eigenvector, also where H curves upwards, as far as it pays."""
+        """Step up along every eigenvector, also where H curves upwards, as far as it pays off."""
         curves, vectors = jnp.linalg.eigh(curvature)
         sizes = jnp.maximum(jnp.abs(curves), 1e-3 * jnp.max(jnp.abs(curves)) + 1e-12)
         step = vectors @ ((vectors.T @ slope) / sizes)

@@ -26,34 +26,34 @@ from shootax._penalties import Penalty, Quadratic
 
 INNER = ("theta1", "theta2", "b2")
 FLAT = 0.1
-"""The smallest curvature of a maximum that counts as one, in units of that of the penalty."""
+"""The smallest curvature that counts as a maximum, in units of that of the penalty."""
 FAR = 0.1
-"""Weights with a larger residual are no solution at all."""
+"""Weights with a larger residual are not a solution."""
 
 
 class PerNeuron(AbstractIterative):
-    """Newton's method for every neuron by itself, its outgoing weights eliminated.
+    """Newton's method for each neuron separately, with its outgoing weights eliminated.
 
-    With $g(u) = Σ_i p_i\\, σ(⟨u, (q_i, 1)⟩)$ the best outgoing weights of a neuron with incoming ones
-    $u$ are $g(u)/w_1$. They leave $φ(u) = |g(u)|^2/2w_1 - ½⟨u, W u⟩$ to be maximised, a problem in
-    $d + 1$ numbers that is the same for all neurons, which differ in the local maximum that they
-    follow. Steps go up along the eigenvectors of the Hessian, as far as φ rises; the training
-    gradient is that of the implicit function theorem, bounded where a maximum is about to vanish.
-    A maximum that vanishes on the way lets go of its neuron, which may take more than one evaluation
-    to arrive at the next one; weights that are far from any maximum are NaN.
+    With $g(u) = Σ_i p_i\\, σ(⟨u, (q_i, 1)⟩)$ the best outgoing weights of a neuron with incoming weights
+    $u$ are $g(u)/w_1$. What remains is to maximise $φ(u) = |g(u)|^2/2w_1 - ½⟨u, W u⟩$, a problem in
+    $d + 1$ numbers. It is the same for all neurons, which differ in the local maximum that they follow.
+    Steps go up along the eigenvectors of the Hessian, as far as φ rises. The training gradient is that
+    of the implicit function theorem, bounded where a maximum is about to vanish. If the maximum of a
+    neuron vanishes during the flow, the neuron may need more than one evaluation to reach the next one.
+    Weights that are far from any maximum are NaN.
 
-    From one start the first search finds some local maximum, often not the highest one. With several
-    starts each neuron takes the highest of those that it arrives at, which makes H as large as it
-    can be. As neurons do not act on each other, they then tend to be the same one.
+    With one start, the first search finds some local maximum, often not the highest one. With several
+    starts, each neuron takes the highest of those that it reaches, which makes H as large as it can be.
+    As neurons do not act on each other, they then tend to be identical.
 
     **Arguments:**
 
-    - `tolerance`: of $∂φ/∂u$, relative to the size of $u$; by default what the number format
+    - `tolerance`: the tolerance of $∂φ/∂u$, relative to the size of $u$; by default what the precision
         allows.
-    - `max_iterations`: of a warm-started solve; the first search may take three times as many.
+    - `max_iterations`: the limit for a warm-started solve; the first search may take three times as many.
     - `spread`, `seed`: the weights that the first search starts from are $N(0, spread^2)$.
-    - `starts`: from how many such weights it starts; the cost of the search is in proportion,
-        that of the solves along the path remains the same.
+    - `starts`: the number of such initial weights. The cost of the first search is proportional to it;
+        the cost of the solves along the path does not change.
 
     !!! example
 
@@ -136,13 +136,13 @@ class PerNeuron(AbstractIterative):
     ) -> Survey:
         hill, tolerance = _hill(field, penalty, q, p), default_tolerance(self.tolerance, q)
         first = incoming(self.draw(field, precision(q)))
-        # The first start is that of a search from one alone.
+        # The first start is the same as that of a search with one start.
         key, shape = (
             jax.random.fold_in(jax.random.key(self.seed), 1),
             (self.starts - 1, *first.shape),
         )
         more = self.spread * jax.random.normal(key, shape, first.dtype)
-        # To `climb` the starts are so many more neurons.
+        # For `climb`, the starts are additional neurons.
         tried = jnp.concatenate([first[None], more]).reshape(-1, first.shape[1])
         u, _, _ = climb(hill, tried, tolerance, 3 * self.max_iterations)
         if self.starts == 1:
@@ -157,9 +157,10 @@ class PerNeuron(AbstractIterative):
 
 
 def _different(heights: Float[Array, " n"]) -> Int[Array, ""]:
-    """How many numbers there are that differ by more than rounding; NaN is none.
+    """Count the numbers that differ by more than rounding, without NaN.
 
-    By their heights a maximum and its mirror image, the same neuron with an odd activation, are one.
+    A maximum and its mirror image, the same neuron with an odd activation, have the same height and
+    count once.
     """
     ordered = jnp.sort(heights)  # NaN comes last
     gap = jnp.diff(ordered) > jnp.finfo(heights.dtype).eps ** 0.5 * (1 + jnp.abs(ordered[1:]))
@@ -167,7 +168,7 @@ def _different(heights: Float[Array, " n"]) -> Int[Array, ""]:
 
 
 class Hill(NamedTuple):
-    """$φ$ of all neurons $u = (w, b)$, one to a line."""
+    """$φ$ of all neurons $u = (w, b)$, which are rows."""
 
     layer: HiddenLayer
     penalty: Quadratic

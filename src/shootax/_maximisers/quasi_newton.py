@@ -23,7 +23,7 @@ from shootax._penalties import Penalty
 class QuasiNewton(AbstractIterative):
     """Limited-memory BFGS ascent on H, and the implicit function theorem by conjugate gradients.
 
-    No matrix of the size of θ squared is ever built: the choice for many weights, where
+    No matrix of the size of θ squared is ever built, so use this maximiser for many weights, for which
     [`shootax.maximisers.Newton`][] is too expensive. Its default tolerance is looser, because it
     compares values of H.
 
@@ -76,7 +76,7 @@ class QuasiNewton(AbstractIterative):
         return reachable(0.0, q) if self.tolerance is None else self.tolerance
 
     def _minimise(self, field, penalty, q, p, guess, limit) -> Any:
-        import lineax  # when first used: importing both takes a while
+        import lineax  # imported when first used: both take a while
         import optimistix
 
         tight = self._tolerance(q) / 100

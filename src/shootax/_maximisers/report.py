@@ -1,4 +1,4 @@
-"""One inner problem, solved, with its convergence checked."""
+"""Solve one inner problem and check its convergence."""
 
 import equinox as eqx
 import jax
@@ -24,19 +24,19 @@ def maximise(
     maximiser: AbstractMaximiser | None = None,
     throw: bool = True,
 ) -> Maximum:
-    """Solves $\\max_θ H(q, p, θ)$ once, and reports whether that succeeded.
+    """Solve $\\max_θ H(q, p, θ)$ once, and report whether that succeeded.
 
     **Arguments:**
 
-    - `field`, `penalty`: which make up H.
+    - `field`, `penalty`: the field and the penalty that define H.
     - `q`, `p`: positions and momenta of the particles.
-    - `maximiser`: by default the one that [`shootax.Particles`][] would take.
+    - `maximiser`: by default the one that [`shootax.Particles`][] would use.
     - `throw`: whether to raise an error, with advice, if H is unbounded or the solve did not
-        converge. Otherwise look at `converged` and `unbounded` of the result.
+        converge. Otherwise check `converged` and `unbounded` of the result.
 
     Unless H is concave in θ, the maximum is a local one. [`shootax.maximisers.PerNeuron`][] can try
-    several starts;
-    then `start` of the result says which was taken, and `maxima` how many different ones there are.
+    several starts. Then `start` of the result says which one was chosen, and `maxima` how many
+    different maxima were found.
 
     !!! example
 
@@ -90,7 +90,7 @@ def _maximise(field, penalty, q, p, maximiser) -> Maximum:
 def grows(
     field: AbstractField, penalty: Penalty, q: PyTree[Array], p: PyTree[Array], theta: PyTree[Array]
 ) -> Array:
-    """Whether H goes on growing along the ray through θ, or was left for infinity already."""
+    """Whether H keeps growing along the ray through θ, or is not finite already."""
 
     def energy(scale: float) -> Array:
         return hamiltonian(field, penalty, q, p, jax.tree.map(lambda leaf: scale * leaf, theta))
@@ -100,7 +100,7 @@ def grows(
 
 
 def check_maximum(field: AbstractField, found: Maximum) -> None:
-    """Raises if the inner problem has no maximum, or none was found."""
+    """Raise if the inner problem has no maximum, or none was found."""
     name = type(field).__name__
     if bool(found.unbounded):
         raise UnboundedError(

@@ -31,8 +31,8 @@ class Representer(AbstractMaximiser):
     def check(self, field: AbstractField, penalty: Penalty) -> None:
         if field.has_theta:
             raise ValueError(
-                f"Representer does not go with {type(field).__name__}, which has weights θ: it is for "
-                "RKHS fields alone. Leave the maximiser out."
+                f"Representer does not work with {type(field).__name__}, which has weights θ: it is "
+                "only for RKHS fields. Leave the maximiser out."
             )
 
     def __call__(

@@ -8,18 +8,18 @@ from shootax._penalties import Penalty
 
 
 def require_theta(maximiser: Any, field: AbstractField) -> None:
-    """Raises for a field without weights."""
+    """Raise for a field without weights."""
     if not field.has_theta:
         raise ValueError(
-            f"{type(maximiser).__name__} does not go with {type(field).__name__}, which has its "
-            "particles for weights (Representer). Leave the maximiser out."
+            f"{type(maximiser).__name__} does not work with {type(field).__name__}, which has "
+            "particles instead of weights (Representer). Leave the maximiser out."
         )
 
 
 def require_quadratic(
     maximiser: Any, field: AbstractField, penalty: Penalty, kinds: Any, drift: bool
 ) -> None:
-    """Raises unless H is a quadratic function of θ: linear in the field, quadratic in the penalty."""
+    """Raise unless H is a quadratic function of θ: linear in the field, quadratic in the penalty."""
     name = type(maximiser).__name__
     if not isinstance(penalty, kinds):
         raise ValueError(

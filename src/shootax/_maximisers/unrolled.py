@@ -1,4 +1,4 @@
-"""θ* by a fixed number of ascent steps, through which the gradient travels back."""
+"""θ* by a fixed number of ascent steps, through which the gradient goes back."""
 
 from typing import Any
 
@@ -24,17 +24,17 @@ from shootax._penalties import Penalty
 class Unrolled(AbstractIterative):
     """`steps` steps of gradient ascent on H from the last θ, as in the paper.
 
-    The training gradient goes back through the steps, though not through the guess they start from.
+    The training gradient goes back through the steps, but not through their initial guess.
     It is that of the true θ* only as far as the steps converge, which is not guaranteed: check it
     with [`shootax.maximisers.maximise`][].
 
     **Arguments:**
 
     - `steps`, `rate`: number and size of the ascent steps.
-    - `warmup`: steps of the first search, at $t = 0$, which start from weights
+    - `warmup`: number of steps of the first search, at $t = 0$, which starts from weights
         $N(0, spread^2)$ drawn with `seed`.
     - `spread`, `seed`: see `warmup`.
-    - `tolerance`: of $∂H/∂θ$, up to which the result is called converged.
+    - `tolerance`: the result counts as converged if $∂H/∂θ$ is within this tolerance.
 
     !!! example
 

@@ -1,4 +1,4 @@
-"""θ* of a single hidden layer of ReLUs under the Barron penalty: neurons go from corner to corner."""
+"""θ* of a single hidden layer of ReLUs under the Barron penalty: neurons move from corner to corner."""
 
 from typing import NamedTuple
 
@@ -17,12 +17,12 @@ from shootax._penalties import Barron, Penalty
 
 
 class VertexSearch(AbstractIterative):
-    """Moves every neuron from vertex to vertex, for ReLU and the [`shootax.Barron`][] penalty.
+    """Move each neuron from vertex to vertex, for ReLU and the [`shootax.Barron`][] penalty.
 
-    Rescaling a neuron changes nothing, so each has its place on the sphere $\\|w\\|_1 + |b| = 1$.
+    Rescaling a neuron changes nothing, so each is a point on the sphere $\\|w\\|_1 + |b| = 1$.
     With $g(w, b) = Σ_i p_i\\, σ(⟨w, q_i⟩ + b)$ the best outgoing weights of a neuron are $d'g$, and
-    they contribute $\\tfrac{d'}2 |g|^2$ to H. What is left is to maximise $|g(w, b)|$ over the
-    sphere, for each neuron by itself. The kinks $⟨w, q_i⟩ + b = 0$ and the edges of the sphere cut
+    they contribute $\\tfrac{d'}2 |g|^2$ to H. What remains is to maximise $|g(w, b)|$ over
+    the sphere, for each neuron separately. The kinks $⟨w, q_i⟩ + b = 0$ and the edges of the sphere cut
     it into pieces on which $|g|$ is convex, so that a maximum is at a corner, where $d$ of these
     planes meet. The first search climbs by projected sub-gradients to the neighbourhood of one.
     From there, and from the last θ* later, a neuron moves along edges to the highest neighbouring
@@ -30,7 +30,7 @@ class VertexSearch(AbstractIterative):
 
     **Arguments:**
 
-    - `pivots`: how many corners a neuron may go on in one solve.
+    - `pivots`: how many times a neuron may move to another corner in one solve.
     - `warmup`, `rate`: number and first size of the sub-gradient steps of the first search, from
         directions drawn with `spread` and `seed`; the $k$-th has size $rate/\\sqrt{k}$.
 
@@ -63,7 +63,7 @@ class VertexSearch(AbstractIterative):
 
     @staticmethod
     def suits(field: AbstractField, penalty: Penalty) -> bool:
-        """Whether this is the problem that it solves."""
+        """Whether this maximiser is for this field and penalty."""
         layer = field.as_hidden_layer()
         return layer is not None and layer.activation is relu and isinstance(penalty, Barron)
 
@@ -147,10 +147,10 @@ def _place(planes: Array, corner: Corner) -> Float[Array, "*width dim_1"]:
 
 
 def _nearest(planes: Array, u: Float[Array, " dim_1"]) -> Corner:
-    """The corner of the planes nearest to a point, no two of them nearly the same."""
+    """The corner of the planes nearest to a point, no two of them nearly equal."""
     side = jnp.where(u >= 0, 1.0, -1.0).astype(u.dtype)
     order = jnp.argsort(jnp.abs(planes @ u))
-    # Taken in this order, each with what is new in it beside those before.
+    # Taken in this order, each if it is independent of those before.
     basis = [side / jnp.linalg.norm(side)]
     chosen = []
     free = jnp.ones(len(planes), bool)
@@ -166,8 +166,8 @@ def _nearest(planes: Array, u: Float[Array, " dim_1"]) -> Corner:
 
 
 def _ascend(q: Array, p: Array, u: Array, pivots: int) -> tuple[Corner, Array]:
-    """For each neuron a corner with no higher neighbour, if `pivots` lead there, and by what share
-    of its height the worst of them could still rise. All of it is piecewise constant."""
+    """For each neuron a corner with no higher neighbour, if `pivots` moves reach one, and the largest
+    relative rise that is still possible. All of it is piecewise constant."""
     q, p, u = jax.lax.stop_gradient((q, p, u))
     planes = _planes(q)
     corner = jax.vmap(_nearest, in_axes=(None, 0))(planes, u)
@@ -186,7 +186,7 @@ def _ascend(q: Array, p: Array, u: Array, pivots: int) -> tuple[Corner, Array]:
         )
         return moved, jnp.where(rises & (jnp.max(there, axis=1) > 0), rise, 0)
 
-    # The last one only looks, as a rule.
+    # The last iteration usually only checks.
     corner, rises = jax.lax.scan(step, corner, None, length=pivots + 1)
     return corner, jnp.max(rises[-1])
 
@@ -196,7 +196,7 @@ def _take(table: Array, index: Array) -> Array:
 
 
 def _neighbours(planes: Array, corner: Corner) -> Corner:
-    """The corners next to one: along each edge, that is with one of its planes left, both ways."""
+    """The neighbours of a corner: along each edge, i.e. leaving one of its planes, in both directions."""
     u, dim = _place(planes, corner), corner.planes.size
     size = dim + 1
 
@@ -224,7 +224,7 @@ def heights(q: Array, p: Array, u: Float[Array, "width dim_1"]) -> Float[Array, 
 
 
 def project(directions: Float[Array, "width dim_1"]) -> Float[Array, "width dim_1"]:
-    """The nearest point of the ball $\\|u\\|_1 ≤ 1$ for each line: a soft threshold."""
+    """The nearest point of the ball $\\|u\\|_1 ≤ 1$ for each row: a soft threshold."""
     sizes = jnp.abs(directions)
     ordered = jnp.flip(jnp.sort(sizes, axis=1), axis=1)
     excess = jnp.cumsum(ordered, axis=1) - 1
@@ -235,7 +235,7 @@ def project(directions: Float[Array, "width dim_1"]) -> Float[Array, "width dim_
 
 
 def on_sphere(directions: Float[Array, "*width dim_1"]) -> Float[Array, "*width dim_1"]:
-    """Each line scaled to $\\|u\\|_1 = 1$."""
+    """Each row scaled to $\\|u\\|_1 = 1$."""
     return directions / (jnp.sum(jnp.abs(directions), axis=-1, keepdims=True) + 1e-30)
 
 
