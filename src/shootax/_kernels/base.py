@@ -1,4 +1,4 @@
-"""What a kernel is."""
+"""The interface of kernels."""
 
 import abc
 
@@ -7,7 +7,7 @@ from jaxtyping import Array, Float
 
 
 class AbstractKernel(eqx.Module):
-    """A positive definite function $k(x, y)$ of two points. A kernel of your own is this method.
+    """A positive definite function $k(x, y)$ of two points. Your own kernel needs only `__call__`.
 
     !!! example
 

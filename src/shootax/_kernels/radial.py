@@ -1,4 +1,4 @@
-"""Kernels of the distance alone."""
+"""Kernels that depend only on the distance."""
 
 import equinox as eqx
 import jax.numpy as jnp
@@ -38,7 +38,7 @@ class GaussianKernel(AbstractKernel):
 class LaplaceKernel(AbstractKernel):
     """$\\exp(-|x - y| / s)$.
 
-    Its derivative where $x = y$, which does not exist, is taken as zero.
+    Its derivative at $x = y$ does not exist and is taken as zero.
 
     **Arguments:**
 

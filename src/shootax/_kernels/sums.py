@@ -1,4 +1,4 @@
-"""Kernels made of kernels."""
+"""Sums of kernels."""
 
 import equinox as eqx
 from jaxtyping import Array, Float
@@ -8,7 +8,7 @@ from shootax._kernels.base import AbstractKernel
 
 
 class SumKernel(AbstractKernel):
-    """$Σ_i c_i k_i(x, y)$ with positive factors: several scales at once, for instance.
+    """$Σ_i c_i k_i(x, y)$ with positive factors, for instance with several scales at once.
 
     !!! example
 
@@ -27,7 +27,7 @@ class SumKernel(AbstractKernel):
     def __init__(self, *kernels: AbstractKernel, weights: tuple[float, ...] | None = None):
         """**Arguments:**
 
-        - `kernels`: one or more.
+        - `kernels`: one or more kernels.
         - `weights`: the factors $c_i$, by default all 1.
         """
         if not (weights is None or isinstance(weights, tuple | list)):

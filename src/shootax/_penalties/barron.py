@@ -13,9 +13,9 @@ class Barron(AbstractPenalty):
     """$R(θ) = \\tfrac1{2d'} Σ_j \\|θ_1^j\\|_2^2\\, (\\|[θ_2]_j\\|_1 + |[b_2]_j|)^2$
     (Eq. EqBarronNormNotOptimized), and $\\tfrac w2 |b_1|^2$ where the field has an outer bias.
 
-    Here $θ_1^j$ is what neuron $j$ of $d'$ neurons puts out, and $[θ_2]_j, [b_2]_j$ what it takes
-    in. The penalty is not smooth; with ReLU neither it nor the field changes when a neuron is
-    rescaled, $(θ_1^j, [θ_2]_j, [b_2]_j) → (θ_1^j/s, s[θ_2]_j, s[b_2]_j)$.
+    Here $θ_1^j$ are the outgoing weights of neuron $j$ of $d'$ neurons, and $[θ_2]_j, [b_2]_j$ its
+    incoming ones. The penalty is not smooth. With ReLU, neither it nor the field changes when a neuron
+    is rescaled, $(θ_1^j, [θ_2]_j, [b_2]_j) → (θ_1^j/s, s[θ_2]_j, s[b_2]_j)$.
 
     !!! example
 
@@ -41,12 +41,12 @@ class Barron(AbstractPenalty):
         return cost + 0.5 * self.bias * jnp.sum(theta["b1"] ** 2) if "b1" in theta else cost
 
     def check(self, theta: dict[str, jax.ShapeDtypeStruct]) -> None:
-        """Raises unless θ is that of a single hidden layer."""
+        """Raise unless θ is that of a single hidden layer."""
         if not (isinstance(theta, dict) and {"theta1", "theta2", "b2"} <= set(theta)):
             names = ", ".join(theta) if isinstance(theta, dict) else type(theta).__name__
             raise ValueError(
-                "The Barron penalty is one of a single hidden layer, with weights theta1, theta2, "
-                f"b2; got a field with {names}. Use SingleHiddenLayer, or another penalty."
+                "The Barron penalty is for a single hidden layer, with weights theta1, theta2, b2; "
+                f"got a field with {names}. Use SingleHiddenLayer, or another penalty."
             )
 
 

@@ -10,7 +10,7 @@ from shootax._fields.base import AbstractField
 
 
 class AbstractPenalty(eqx.Module):
-    """A penalty $R(θ)$ on the weights at one time. A penalty of your own is this one method.
+    """A penalty $R(θ)$ on the weights at one time. Your own penalty needs only `__call__`.
 
     !!! example
 
@@ -29,7 +29,7 @@ class AbstractPenalty(eqx.Module):
         """$R(θ)$."""
 
     def check(self, theta: PyTree[jax.ShapeDtypeStruct]) -> None:
-        """Raises unless this is a penalty for weights of these shapes."""
+        """Raise unless the penalty fits weights of these shapes."""
 
 
 class AbstractParticlePenalty(eqx.Module):
@@ -58,7 +58,7 @@ class AbstractParticlePenalty(eqx.Module):
         """$R(θ, q)$."""
 
     def check(self, theta: PyTree[jax.ShapeDtypeStruct]) -> None:
-        """Raises unless this is a penalty for weights of these shapes."""
+        """Raise unless the penalty fits weights of these shapes."""
 
 
 Penalty = AbstractPenalty | AbstractParticlePenalty
@@ -67,7 +67,7 @@ Penalty = AbstractPenalty | AbstractParticlePenalty
 def penalty_at(
     penalty: Penalty, field: AbstractField, q: PyTree[Array], theta: PyTree[Array]
 ) -> Float[Array, ""]:
-    """$R$ at one time, whichever kind of penalty it is (the integrand of
+    """$R$ at one time, for either kind of penalty (the integrand of
     Eq. EqVariationalFormulation)."""
     if isinstance(penalty, AbstractParticlePenalty):
         return penalty(theta, field, q)

@@ -32,7 +32,7 @@ class SPDMatrix:
         """**Arguments:**
 
         - `values`: the matrix.
-        - `name`: how messages call it.
+        - `name`: its name in error messages.
         """
         matrix = np.asarray(values)
         if matrix.dtype.kind not in "iuf":
@@ -126,7 +126,7 @@ class Quadratic(AbstractPenalty):
         return self._apply(gradient, lambda strength: 1 / strength, lambda matrix: matrix.inverse)
 
     def check(self, theta: PyTree[jax.ShapeDtypeStruct]) -> None:
-        """Raises unless every named strength fits an entry of `theta`."""
+        """Raise unless every named strength fits an entry of `theta`."""
         shapes = {entry_name(path): leaf.shape for path, leaf in jax.tree.leaves_with_path(theta)}
         for name, strength in self.strengths:
             if name not in shapes:

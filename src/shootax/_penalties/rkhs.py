@@ -27,7 +27,7 @@ class RKHSNorm(AbstractPenalty):
     kernel: AbstractKernel
 
     def __init__(self, kernel: AbstractKernel):
-        """**Arguments:** `kernel`, that of the field."""
+        """**Arguments:** `kernel`, the kernel of the field."""
         self.kernel = checks.instance(kernel, AbstractKernel, "kernel", "RKHSNorm(field.kernel)")
 
     def __call__(self, theta: dict[str, Array]) -> Float[Array, ""]:
@@ -36,7 +36,7 @@ class RKHSNorm(AbstractPenalty):
         return 0.5 * jnp.sum(gram * (p @ p.T))
 
     def check(self, theta: PyTree[jax.ShapeDtypeStruct]) -> None:
-        """Always raises: a field with weights θ is not a function of the space."""
+        """Always raise: a field with weights θ is not a function of the space."""
         raise ValueError(
             "RKHSNorm is no penalty for a field with weights θ: it is the norm of an RKHS field, "
             "which has none. Leave the penalty out, or use Quadratic()."

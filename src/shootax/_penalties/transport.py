@@ -1,4 +1,4 @@
-"""The transport penalty: what the velocity costs, not the weights."""
+"""The transport penalty: a cost of the velocity, not of the weights."""
 
 import equinox as eqx
 import jax
@@ -13,7 +13,7 @@ from shootax._penalties.base import AbstractParticlePenalty
 class Transport(AbstractParticlePenalty):
     """$R(θ, q) = \\tfrac1{2K} Σ_j |f(q_j, θ)|^2 + \\tfrac λ2 |θ|^2$ (Eq. EqOTLike).
 
-    The kinetic energy of the particles, independent of how the field is parametrised. With enough
+    It is the kinetic energy of the particles, independent of how the field is parametrised. With enough
     weights the flow approaches the optimal transport of the particles. The small ridge λ picks one
     of the many θ that give the same velocities.
 
@@ -31,7 +31,7 @@ class Transport(AbstractParticlePenalty):
     ridge: float = eqx.field(static=True)
 
     def __init__(self, ridge: float = 1e-3):
-        """**Arguments:** `ridge`, the strength λ of $|θ|^2$, which must be above zero."""
+        """**Arguments:** `ridge`, the strength λ of $|θ|^2$, which must be positive."""
         self.ridge = checks.positive_number(ridge, "ridge")
 
     def __call__(
