@@ -187,7 +187,7 @@ def default_folder() -> pathlib.Path | None:
     # A program is code: only what this user wrote is loaded.
     theirs = hasattr(os, "getuid") and (found.st_uid != os.getuid() or found.st_mode & 0o022)
     if theirs or not os.access(folder, os.W_OK | os.X_OK):
-        _LOG.debug("Compiled programs are not kept: %s is not this user's alone.", folder)
+        _LOG.debug("Compiled programs are not kept: %s is not private to this user.", folder)
         return None
     tidy(above)
     return folder
