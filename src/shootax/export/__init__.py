@@ -1,4 +1,4 @@
-"""Trained models for places without JAX: ONNX, PyTorch, NumPy; and StableHLO."""
+"""Export trained models to run without JAX, as ONNX, PyTorch or NumPy, or as StableHLO."""
 
 from shootax.export._check import difference as difference
 from shootax.export._check import run_exported as run_exported

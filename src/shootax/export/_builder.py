@@ -1,4 +1,4 @@
-"""Puts operations together: carries out what is known, and writes nothing twice."""
+"""Build graphs of operations, with constant folding and common subexpressions merged."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -8,14 +8,16 @@ import numpy as np
 from shootax.export._graph import ELEMENTWISE, Dim, Item, Loop, Op, Shape, Value, evaluate
 
 LARGE = 1 << 16
-"""Known values with more entries are not multiplied out, as by broadcasting zeros."""
+"""Operations that enlarge one constant, such as broadcasting zeros, are only folded up to this size."""
 
 
 class Builder:
     """Collects the operations of a graph, or of the body of one of its loops.
 
-    **Arguments:** `freeze`, whether weights count as known, so that operations on them alone are
-    carried out; `parent`, the builder around a loop.
+    **Arguments:**
+
+    - `freeze`: whether weights count as constants, so that operations on weights alone are evaluated.
+    - `parent`: for the body of a loop, the builder that contains the loop.
     """
 
     def __init__(self, freeze: bool, parent: "Builder | None" = None):
@@ -28,12 +30,12 @@ class Builder:
         self.counters: set[Value] = parent.counters if parent else set()
 
     def fresh(self, shape: Shape, dtype: str, prefix: str = "v") -> Value:
-        """A new value that is not known."""
+        """A new value without data."""
         self._names[0] += 1
         return Value(f"{prefix}{self._names[0]}", shape, str(dtype))
 
     def constant(self, data: Any, like: tuple[Value, ...] = ()) -> Value:
-        """A known value; one made of weights is named after them."""
+        """A constant. If it is computed from weights, its name is theirs with a number."""
         array = np.asarray(data)
         self._names[0] += 1
         named = [value.name.split("/")[0] for value in like if value.weight or "/" in value.name]
@@ -41,7 +43,7 @@ class Builder:
         return Value(name, array.shape, str(array.dtype), array)
 
     def op(self, kind: str, *inputs: Value, shape: Shape, dtype: str, **options: Any) -> Value:
-        """The result of an operation."""
+        """Add an operation, unless it can be evaluated or is there already, and return its result."""
         if kind in ELEMENTWISE:
             inputs = self._slim(inputs, shape)
         if self._foldable(inputs, shape):
@@ -79,7 +81,7 @@ class Builder:
         return len(inputs) > 1 or made <= max(LARGE, np.size(known[0]))
 
     def _slim(self, inputs: tuple[Value, ...], shape: Shape) -> tuple[Value, ...]:
-        """Operands as they were before broadcasting, where the others have the full shape."""
+        """Operands before broadcasting, if another operand has the full shape."""
 
         def full(value: Value) -> bool:
             return value.shape == shape
@@ -90,7 +92,7 @@ class Builder:
         return tuple(value if full(value) else self._scalar(value) for value in thin)
 
     def _scalar(self, value: Value) -> Value:
-        """A known single number without axes."""
+        """`value`, as an array without axes if it is a constant with one entry."""
         if value.known and value.shape and value.data is not None and value.data.size == 1:
             return self.constant(value.data.reshape(()))
         return value

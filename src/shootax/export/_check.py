@@ -1,4 +1,4 @@
-"""Exported files, run by the programs they are for."""
+"""Run exported files in their target programs."""
 
 import contextlib
 import importlib.util
@@ -19,16 +19,16 @@ from shootax.export._whole import Exportable, Whole, doubles
 
 
 def run_exported(path: Any, to: str, x: PyTree) -> list[np.ndarray]:
-    """The outputs of an exported model for a batch.
+    """Run an exported model on a batch.
 
     **Arguments:**
 
-    - `path`, `to`: the file and its format, as in [`shootax.export.write`][]. Its runtime must be
-        installed: onnxruntime, or PyTorch.
+    - `path`, `to`: the file and its format, as in [`shootax.export.write`][]. ONNX needs onnxruntime,
+        and `"torch"` needs PyTorch.
     - `x`: the batch.
 
-    **Returns:** a list of arrays. Whatever the runtime says of a damaged file, or of an input that does
-    not fit, is the reason in one `ValueError`.
+    **Returns:** the outputs as a list of arrays. If the file is damaged, or the input does not fit, a
+    `ValueError` is raised with the message of the runtime.
 
     !!! example
 
@@ -50,14 +50,14 @@ def run_exported(path: Any, to: str, x: PyTree) -> list[np.ndarray]:
     runners = {"onnx": _onnx, "torch": _torch, "stablehlo": _stablehlo, "numpy": _numpy}
     checks.one_of(to, tuple(runners), "format")
     if not path.is_file():
-        raise FileFormatError(f"There is no exported file {path}.")
+        raise FileFormatError(f"There is no exported file {path}. Check the path.")
     try:
         out = _stablehlo(path, x) if to == "stablehlo" else runners[to](path, inputs)
     except (FileFormatError, reader.ProgramError, ImportError):
         raise
-    except Exception as error:  # of another program: its own kinds are not known here
+    except Exception as error:  # the exception types of the runtimes are not known here
         raise ValueError(
-            f"{path} cannot be run as {to} on inputs of shapes {[a.shape for a in inputs]}: the input "
+            f"{path} cannot be run as {to} on inputs of shapes {[a.shape for a in inputs]}: an input "
             f"does not fit, or the file is damaged ({error})."
         ) from error
     return [np.asarray(leaf) for leaf in jax.tree.leaves(out)]
@@ -66,17 +66,17 @@ def run_exported(path: Any, to: str, x: PyTree) -> list[np.ndarray]:
 def difference(
     model: Any, path: Any, to: str, *, input: Any = None, samples: int = 100
 ) -> float | None:
-    """The largest difference between a model and its exported file, on random samples.
+    """Compute the largest difference between a model and its exported file on random samples.
 
-    For an estimator these are raw samples in the ranges of its training table, some of their entries
-    missing or unknown, and the comparison is with its own `predict` or `predict_proba`.
+    For an estimator, the samples are raw, in the ranges of its training table, with some entries
+    missing or unknown. The export is then compared with the estimator's `predict` or `predict_proba`.
 
     **Arguments:**
 
     - `model`, `path`, `to`, `input`: as in [`shootax.export.write`][].
-    - `samples`: how many to compare on.
+    - `samples`: the number of samples.
 
-    **Returns:** the difference relative to the largest output, or to 1 where that is less; `None` where
+    **Returns:** the difference, divided by the largest absolute output if that is more than 1; `None` if
     the runtime of the format is not installed.
 
     !!! example
@@ -142,13 +142,13 @@ def _stablehlo(path: pathlib.Path, x: PyTree) -> Any:
 def _numpy(path: pathlib.Path, inputs: list[np.ndarray]) -> Any:
     return reader.load(path)(
         *inputs
-    )  # the same text as in the file beside it, which is not run here
+    )  # the same code as in the exported .py file, which is not run here
 
 
 def _module(path: pathlib.Path) -> types.ModuleType:
     spec = importlib.util.spec_from_file_location(path.stem, path)
     if spec is None or spec.loader is None:
-        raise FileFormatError(f"{path} is no exported module, whose name ends in .py.")
+        raise FileFormatError(f"{path} is not an exported module: its name must end in .py.")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module

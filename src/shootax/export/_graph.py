@@ -1,7 +1,7 @@
-"""A small language of array operations, into which a model is translated before it is written out.
+"""The intermediate representation of a model that is exported: a graph of array operations.
 
-Every kind of operation is one that NumPy, PyTorch and ONNX all have, under one name or another. Loops
-stay loops unless they are unrolled on purpose; operations on known values are carried out at once.
+NumPy, PyTorch and ONNX all have these operations, though their names differ. Loops stay loops unless
+you unroll them. Operations on constants are evaluated when the graph is built.
 """
 
 import dataclasses
@@ -26,7 +26,7 @@ Shape = tuple[int | Dim, ...]
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Value:
-    """An array: an input or a result, or one that is known (`data`), which may be a weight."""
+    """An array: an input, a result, or a known array (`data`), which may be a weight."""
 
     name: str
     shape: Shape
@@ -36,7 +36,7 @@ class Value:
 
     @property
     def known(self) -> bool:
-        """Whether the value is a constant, not to be trained."""
+        """Whether the value is a constant and not a weight."""
         return self.data is not None and not self.weight
 
 
@@ -54,7 +54,8 @@ class Op:
 class Loop:
     """`for counter in range(length)`: the carried values move from `starts` to `results`.
 
-    In the body they are called `carried`, and afterwards `nexts`; `slices` of all rounds are stacked.
+    An iteration starts with the values `carried` and ends with the values `nexts`. The `slices` of all
+    iterations are stacked.
     """
 
     counter: Value
@@ -78,14 +79,14 @@ Item = Op | Loop
 
 @dataclasses.dataclass(frozen=True)
 class Graph:
-    """A whole model: inputs, operations in their order, outputs."""
+    """A model: its inputs, its operations in order, and its outputs."""
 
     inputs: tuple[Value, ...]
     items: tuple[Item, ...]
     outputs: tuple[Value, ...]
 
     def constants(self) -> list[Value]:
-        """Weights, and other arrays that are known, in the order in which they are first used."""
+        """Weights and other known arrays, in the order of their first use."""
         found: dict[int, Value] = {}
         for value in (*_used(self.items), *self.outputs):
             if value.data is not None:
@@ -104,7 +105,7 @@ def _used(items: tuple[Item, ...]) -> Iterator[Value]:
 
 
 def results(item: Item) -> tuple[Value, ...]:
-    """The values that an item computes for those after it."""
+    """The values that an item computes for later items."""
     return (item.out,) if isinstance(item, Op) else (*item.results, *item.stacked)
 
 
@@ -119,7 +120,7 @@ def without_idle(items: list[Item], wanted: tuple[Value, ...]) -> tuple[Item, ..
 
 
 def dim(size: Any) -> int | Dim:
-    """A size of a traced program, where the batch size is called `b`."""
+    """Convert a size in a traced program, in which the batch size is called `b`."""
     if isinstance(size, Dim):
         return size
     if isinstance(size, int | np.integer):
@@ -127,8 +128,9 @@ def dim(size: Any) -> int | Dim:
     found = re.fullmatch(r"(?:(\d+)\*)?b(?: ([+-]) (\d+))?", str(size))
     if found is None:
         raise ValueError(
-            f"A size of the model is {size}, where b is the batch size; only multiples of b and "
-            "a constant can be exported. Use a readout or lift that maps each row on its own."
+            f"The model has an array with an axis of size {size}, where b is the batch size. Only a "
+            "multiple of b plus a constant can be exported. Use a lift and a readout that map each "
+            "sample separately."
         )
     factor, sign, offset = found.groups()
     return Dim(int(factor or 1), int(offset or 0) * (-1 if sign == "-" else 1))
@@ -212,18 +214,18 @@ SPECIAL: dict[str, Callable[..., Any]] = {
     "prod": lambda x, axis: np.prod(x, axis),
     "argmax": lambda x, axis: np.argmax(x, axis),
 }
-"""What each kind does that is not simply NumPy's function of that name."""
+"""The implementations of all kinds that are not a NumPy function of the same name."""
 
 
 def all_options(kind: str, options: dict[str, Any], out: Value) -> dict[str, Any]:
-    """The options of an operation, with those that are told by its result."""
+    """The options of an operation, including the shape or dtype of its result if it needs them."""
     if kind in ("reshape", "broadcast_to"):
         return {**options, "shape": out.shape}
     return {**options, "dtype": out.dtype} if kind == "astype" else options
 
 
 def evaluate(kind: str, arrays: list[np.ndarray], options: dict[str, Any], out: Value) -> Any:
-    """Carries an operation out."""
+    """Evaluate an operation with NumPy."""
     function = SPECIAL.get(kind) or getattr(np, kind)
     with np.errstate(all="ignore"):
         made = function(*arrays, **all_options(kind, options, out))

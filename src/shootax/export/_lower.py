@@ -1,4 +1,4 @@
-"""From a traced program to a graph: a walk over its equations."""
+"""Convert a traced program to a graph, equation by equation."""
 
 import re
 from collections.abc import Sequence
@@ -14,12 +14,12 @@ from shootax.export._trace import Traced, names
 
 
 def lower(traced: Traced, *, freeze: bool, unroll: bool) -> Graph:
-    """The graph of a traced model.
+    """Convert a traced model to a graph.
 
     **Arguments:**
 
-    - `freeze`: whether weights are constants, so that what depends on them alone is computed now.
-    - `unroll`: whether loops are written out round by round.
+    - `freeze`: whether weights are constants, so that operations on weights alone are evaluated.
+    - `unroll`: whether loops are unrolled.
     """
     builder = Builder(freeze)
     program = traced.jaxpr
@@ -41,7 +41,7 @@ def lower(traced: Traced, *, freeze: bool, unroll: bool) -> Graph:
 
 
 def _unmistakable(names: Sequence[str]) -> list[str]:
-    """Names of weights that are not those of inputs, outputs or results, or of parts of a file."""
+    """Rename weights whose names could clash with inputs, outputs, results or parts of a file."""
     taken = re.compile(r"([a-z]\d*|list_.*|program|file|allow_pickle|)([./].*)?|.*/.*", re.DOTALL)
     found: list[str] = []
     for name in names:
@@ -53,7 +53,7 @@ def _unmistakable(names: Sequence[str]) -> list[str]:
 
 
 def reshaped_copy(builder: Builder, value: Value) -> Value:
-    """An output is never an input or a constant itself."""
+    """A copy of a value, for an output that would otherwise be an input or a constant."""
     return builder.op("reshape", value, shape=value.shape, dtype=value.dtype)
 
 
@@ -62,7 +62,7 @@ class _Walk:
         self.unroll = unroll
 
     def run(self, builder: Builder, program: Any, arguments: Sequence[Value]) -> list[Value]:
-        """The results of a program, closed over constants or not, for given arguments."""
+        """Add the operations of a jaxpr, closed or not, and return its results."""
         jaxpr, constants = (
             (program.jaxpr, program.consts)
             if isinstance(program, core.ClosedJaxpr)
@@ -124,7 +124,10 @@ class _Walk:
             ]
             return [*starts, *stacked]
         if params["reverse"]:
-            raise ValueError("A loop that runs backwards cannot be exported to this format.")
+            raise ValueError(
+                "A scan with reverse=True cannot be exported to this format. Export to ONNX or "
+                "StableHLO."
+            )
         inner = Builder(builder.freeze, builder)
         counter = inner.fresh((), "int32", "k")
         inner.counters.add(counter)
@@ -189,8 +192,10 @@ def _shape(aval: Any) -> Shape:
 def _advice(name: str) -> str:
     if name == "while":
         return (
-            "It is a loop without a fixed number of rounds, as implicit integrators have; bake with "
-            "an explicit one first, as in bake(net, integrator=RK4(steps=20))."
+            "It is a loop without a fixed number of iterations, as in implicit integrators. Bake with "
+            "an explicit integrator first, as in bake(net, integrator=RK4(steps=20))."
         )
     kinds = ", ".join(sorted({*RULES} - ELEMENTWISE))
-    return f"Write the field, lift or readout with these: {kinds}; or export to StableHLO."
+    return (
+        f"Write the field, lift or readout with these operations: {kinds}; or export to StableHLO."
+    )

@@ -1,4 +1,4 @@
-"""A model as one `.npz` file, and a short reader that needs NumPy alone."""
+"""Export to NumPy: an `.npz` file, which a short reader runs with NumPy alone."""
 
 import io
 import json
@@ -12,7 +12,7 @@ from shootax.export._trace import Traced
 
 
 def numpy_file(traced: Traced) -> bytes:
-    """The contents of the `.npz` file: weights, and the program as JSON."""
+    """The contents of the `.npz` file: the weights, and the program as JSON."""
     graph = lower(traced, freeze=True, unroll=False)
     arrays = {value.name: np.asarray(value.data) for value in graph.constants()}
     program = json.dumps(
@@ -49,7 +49,7 @@ def _entries(item: Item) -> list[list[Any]]:
         options = {**options, key: [_size(size) for size in options[key]]}
     if is_matrix_product(item):
         kind, options = "matmul", {}
-    if isinstance(options.get("axis"), tuple):  # one axis after the other, the last one first
+    if isinstance(options.get("axis"), tuple):  # one axis at a time, the last one first
         before, entries = item.inputs[0].name, []
         for axis in sorted(options["axis"], reverse=True):
             entries.append([kind, [before], {"axis": axis}, item.out.name])
@@ -59,7 +59,7 @@ def _entries(item: Item) -> list[list[Any]]:
 
 
 def is_matrix_product(op: Op) -> bool:
-    """Whether a sum of products is one of two matrices, rows by columns."""
+    """Whether an operation is the product of two matrices."""
     if op.kind != "einsum":
         return False
     left, right = op.options["spec"].split("->")[0].split(",")

@@ -1,4 +1,4 @@
-"""A model as ONNX, with loops written out, weights folded and any batch size."""
+"""Export to ONNX, with loops unrolled, constants folded, and any batch size."""
 
 from typing import Any
 
@@ -33,7 +33,7 @@ def onnx_file(traced: Traced) -> bytes:
         import onnx
     except ImportError as error:
         raise ImportError(
-            "Writing ONNX needs the package onnx: pip install 'shootax[export]'."
+            "Export to ONNX needs the package onnx. Install it with pip install 'shootax[export]'."
         ) from error
     graph = lower(traced, freeze=True, unroll=True)
     writer = _Writer(onnx, graph)
@@ -149,7 +149,7 @@ class _Writer:
             self.composed(op, inputs)
 
     def composed(self, op: Op, inputs: list[str]) -> None:
-        """What ONNX has no node for."""
+        """Add the nodes for an operation that ONNX does not have as a single node."""
         kind, out, first = op.kind, op.out.name, inputs[0]
 
         def number(value: float) -> str:
@@ -170,7 +170,9 @@ class _Writer:
         elif kind == "fmod":
             self.node("Mod", inputs, out, fmod=1)
         else:
-            raise ValueError(f"ONNX has no operation for {kind!r}. Export to another format.")
+            raise ValueError(
+                f"The operation {kind!r} cannot be exported to ONNX. Export to another format."
+            )
 
     def slice(self, value: str, at: list[list[Any]], out: str) -> None:
         axes = [axis for axis, entry in enumerate(at) if entry != [None, None]]
@@ -179,7 +181,7 @@ class _Writer:
         self.node("Slice", [value, *map(self.numbers, [*columns, steps])], out)
 
     def product(self, op: Op, inputs: list[str]) -> None:
-        """A sum of products as one MatMul: axes in both factors first, then free and summed ones."""
+        """Write an einsum of two arrays as one MatMul: shared axes first, then free and summed ones."""
         sides, out = op.options["spec"].split("->")
         left, right = sides.split(",")
         sizes = dict(zip(left + right, op.inputs[0].shape + op.inputs[1].shape, strict=True))
@@ -199,7 +201,7 @@ class _Writer:
             self.node("Transpose", [product], op.out.name, perm=[order.index(c) for c in out])
 
     def grouped(self, value: str, axes: str, groups: list[list[str]], sizes: dict) -> str:
-        """The axes in the order of the groups; the last two groups become one axis each."""
+        """Transpose the axes to the order of the groups, and merge each of the last two groups."""
         order = [c for group in groups for c in group]
         if order != list(axes):
             value = self.node("Transpose", [value], perm=[axes.index(c) for c in order])
@@ -210,7 +212,7 @@ class _Writer:
         return value
 
     def reshape_to(self, shape: Shape) -> str:
-        """The list of sizes for Reshape, where one may be left open."""
+        """The list of sizes for Reshape, in which one size may be -1."""
         if sum(isinstance(size, Dim) for size in shape) > 1:
             return self.shape(shape)
         return self.numbers([-1 if isinstance(size, Dim) else size for size in shape])

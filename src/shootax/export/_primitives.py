@@ -1,4 +1,4 @@
-"""How each primitive of a traced program is expressed by the operations of `_graph.py`."""
+"""Rules that express each primitive of a traced program by the operations of `_graph.py`."""
 
 import itertools
 import string
@@ -11,7 +11,7 @@ from shootax.export._builder import Builder
 from shootax.export._graph import Dim, Shape, Value, dim
 
 _REAL = ("divide", "fmod", "logical_and", "logical_or", "logical_not")
-"""Kinds that mean something else for integers."""
+"""Kinds with a different meaning for integers."""
 
 Rule = Callable[[Builder, list[Value], dict[str, Any], Shape, str], Value]
 
@@ -55,7 +55,7 @@ def _square(b: Builder, v: list[Value], params: dict[str, Any], shape: Shape, dt
 def _integer_pow(b: Builder, v: list[Value], params: dict, shape: Shape, dtype: str) -> Value:
     power, base = abs(params["y"]), v[0]
     out, factor = None, base
-    while power:  # by squaring, as exact for negative numbers as for positive ones
+    while power:  # by squaring, which is as accurate for negative numbers as for positive ones
         if power % 2:
             out = factor if out is None else b.op("multiply", out, factor, shape=shape, dtype=dtype)
         power //= 2
@@ -135,7 +135,7 @@ def _stack(b: Builder, v: list[Value], params: dict, shape: Shape, dtype: str) -
 
 
 def cut(b: Builder, value: Value, starts: Sequence[Any], stops: Sequence[Any], steps: Any = None):
-    """`value[start:stop:step, ...]` with sizes that are known, or whole axes."""
+    """`value[start:stop:step, ...]`. Axes of unknown size are kept whole."""
     at, shape = [], []
     for axis, size in enumerate(value.shape):
         start, stop = dim(starts[axis]), dim(stops[axis])
@@ -144,7 +144,9 @@ def cut(b: Builder, value: Value, starts: Sequence[Any], stops: Sequence[Any], s
             at.append([None, None])
             shape.append(size)
         elif isinstance(size, Dim) or isinstance(start, Dim) or isinstance(stop, Dim):
-            raise ValueError("A part of the batch cannot be exported; use each sample on its own.")
+            raise ValueError(
+                "A slice of the batch axis cannot be exported. Process each sample separately."
+            )
         else:
             at.append([start, stop] if step == 1 else [start, stop, step])
             shape.append(-(-(stop - start) // step))
@@ -154,7 +156,7 @@ def cut(b: Builder, value: Value, starts: Sequence[Any], stops: Sequence[Any], s
 
 
 def split(b: Builder, value: Value, sizes: Sequence[int], axis: int) -> list[Value]:
-    """The parts of so many entries each along an axis."""
+    """Split a value along an axis into parts of the given sizes."""
     ends = list(itertools.accumulate(sizes, initial=0))
     parts = []
     for start, stop in itertools.pairwise(ends):
@@ -176,7 +178,7 @@ def _dynamic_slice(b: Builder, v: list[Value], params: dict, shape: Shape, dtype
         max(0, min(int(np.asarray(start.data)), _difference(full, size))) if known else None
         for start, known, full, size in zip(starts, fixed, array.shape, sizes, strict=True)
     ]
-    # What is known is cut first, so that only the rest depends on a value.
+    # Axes with a known start are cut first, so that only the others need computed starts.
     first = [0 if place is None else place for place in places]
     last = [
         full if place is None else (full if size == full else place + size)  # pyright: ignore
@@ -195,7 +197,7 @@ def _difference(full: int | Dim, size: int | Dim) -> int:
 
 
 def _gather(b: Builder, v: list[Value], params: dict, shape: Shape, dtype: str) -> Value:
-    """What is slices in disguise: one known start, or a known list of entries of one axis."""
+    """A gather that is equivalent to slices: at one known start, or at known indices of one axis."""
     numbers, array, index = params["dimension_numbers"], v[0], v[1]
     sizes = [dim(size) for size in params["slice_sizes"]]
     if index.known and not numbers.operand_batching_dims:
@@ -209,13 +211,13 @@ def _gather(b: Builder, v: list[Value], params: dict, shape: Shape, dtype: str) 
             parts = [_block(b, array, axes, place, sizes) for place in places]
             return b.op("concatenate", *parts, shape=shape, dtype=dtype, axis=int(axes[0]))
     raise ValueError(
-        "Picking entries by an array of indices (gather) cannot be exported. Use slices, or "
-        "indices that are known when the model is traced."
+        "Indexing with a computed array (gather) cannot be exported. Use slices, or indices that are "
+        "known when the model is traced."
     )
 
 
 def _block(b: Builder, array: Value, axes: Any, place: np.ndarray, sizes: list) -> Value:
-    """The part of an array that starts at `place` along the `axes`."""
+    """The slice of an array that starts at `place` along the `axes`."""
     starts: list[Any] = [0] * len(array.shape)
     for axis, start in zip(axes, place, strict=True):
         starts[axis] = int(start)
@@ -230,7 +232,9 @@ def _pad(b: Builder, v: list[Value], params: dict, shape: Shape, dtype: str) -> 
     array, value = v
     config = [tuple(int(n) for n in entry) for entry in params["padding_config"]]
     if any(inner for _, _, inner in config) or not value.known:
-        raise ValueError("Padding between entries, or by a computed value, cannot be exported.")
+        raise ValueError(
+            "Padding between entries (interior padding), or with a computed value, cannot be exported."
+        )
     starts = [max(0, -low) for low, _, _ in config]
     stops = [
         size if isinstance(size, Dim) else size - max(0, -high)
@@ -248,7 +252,7 @@ def _iota(b: Builder, v: list[Value], params: dict, shape: Shape, dtype: str) ->
     axis = params["dimension"]
     if isinstance(shape[axis], Dim):
         raise ValueError(
-            "Numbering the samples (iota) cannot be exported; use each sample on its own."
+            "Numbering the samples (iota) cannot be exported. Process each sample separately."
         )
     line = np.arange(shape[axis]).astype(dtype)  # pyright: ignore[reportArgumentType]
     single = tuple(len(line) if i == axis else 1 for i in range(len(shape)))
@@ -299,15 +303,15 @@ def _dot(b: Builder, v: list[Value], params: dict, shape: Shape, dtype: str) -> 
 
 
 def _convolution(b: Builder, v: list[Value], params: dict, shape: Shape, dtype: str) -> Value:
-    """All shifts of the image within the window side by side, and one product."""
+    """Concatenate all shifts of the image within the window, and take one product."""
     image, filters = v
     numbers, space = params["dimension_numbers"], shape[2:]
     order = tuple(range(len(shape)))
     usual = numbers.lhs_spec == numbers.rhs_spec == numbers.out_spec == order
     if not usual or params["batch_group_count"] != 1 or set(params["lhs_dilation"]) - {1}:
         raise ValueError(
-            "Only convolutions with axes (batch, channels, *space) and without spacing of the input "
-            "can be exported."
+            "Only convolutions with axes (batch, channels, *space), without batch groups and without "
+            "dilation of the input, can be exported."
         )
     config = [(0, 0, 0), (0, 0, 0), *((low, high, 0) for low, high in params["padding"])]
     sizes: Any = [

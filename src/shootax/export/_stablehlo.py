@@ -1,4 +1,4 @@
-"""A model as StableHLO, through `jax.export`: read back by JAX, or by anything that runs StableHLO."""
+"""Export to StableHLO by `jax.export`. JAX and other runtimes of StableHLO can read the file."""
 
 import contextlib
 import hashlib
@@ -14,11 +14,11 @@ from shootax.export._whole import doubles
 PLATFORMS = ("cpu", "cuda", "rocm", "tpu")
 
 MARK = b"shootax sha256: "
-"""It and the digest follow the program, where readers of the format do not look."""
+"""This mark and the digest follow the program. Readers of the format ignore them."""
 
 
 def stablehlo_file(traced: Traced) -> bytes:
-    """The serialised program, with its weights as constants and any batch size."""
+    """The serialised program, for any batch size, with its weights as constants."""
     program = jax.jit(lambda x: traced.function(traced.tree, x))
     with doubles() if traced.wide else contextlib.nullcontext():
         exported = jax.export.export(program, platforms=PLATFORMS)(traced.spec)
@@ -27,7 +27,7 @@ def stablehlo_file(traced: Traced) -> bytes:
 
 
 def read_stablehlo(path: pathlib.Path) -> jax.export.Exported:
-    """The program in a file, if it is as it was written."""
+    """Read the program in a file, and check that the file is unchanged."""
     try:
         data = path.read_bytes()
     except OSError as error:
@@ -36,9 +36,9 @@ def read_stablehlo(path: pathlib.Path) -> jax.export.Exported:
     program, mark = data[: end - len(MARK)], data[end - len(MARK) : end]
     if end < len(MARK) or mark != MARK:
         raise FileFormatError(
-            f"{path} does not end in a checksum of shootax: it is cut short or damaged, or an older "
-            "version wrote it. Export the model again; jax.export.deserialize reads any file, "
-            "unchecked."
+            f"{path} does not end in a checksum of shootax: it is truncated or damaged, or an older "
+            "version wrote it. Export the model again, or read it without a check by "
+            "jax.export.deserialize."
         )
     if data[end:] != hashlib.sha256(program).digest():
         raise FileFormatError(
@@ -46,5 +46,5 @@ def read_stablehlo(path: pathlib.Path) -> jax.export.Exported:
         )
     try:
         return jax.export.deserialize(bytearray(program))
-    except Exception as error:  # made by hand, or for another version of JAX
+    except Exception as error:  # not written by shootax, or by another version of JAX
         raise FileFormatError(f"{path} cannot be read as StableHLO ({error}).") from error

@@ -1,7 +1,7 @@
-"""A model as a PyTorch module: one Python file that needs torch alone, and a file of weights.
+"""Export to PyTorch: a Python file with a module that only needs torch, and a file of weights.
 
-The weights keep their names and shapes, so the state dict is the tree of the baked model, and they stay
-trainable. PyTorch is not needed to write the files.
+The weights keep their names and shapes, so the state dict matches the tree of the baked model, and they
+stay trainable. Writing the files does not need PyTorch.
 """
 
 import ast
@@ -20,7 +20,7 @@ from shootax.export._lower import lower
 from shootax.export._numpy import is_matrix_product
 from shootax.export._trace import Traced
 
-HEAD = '''"""A network written by shootax {version}. It needs PyTorch alone.
+HEAD = '''"""A network exported by shootax {version}. It only needs PyTorch.
 
 {usage}
 """
@@ -41,7 +41,7 @@ DTYPES = {{"F32": torch.float32, "F64": torch.float64, "I32": torch.int32, "I64"
 
 
 def read(path):
-    """The state dict in a safetensors file. One that came with this module has a checksum."""
+    """The state dict in a safetensors file. Files written by shootax have a checksum."""
     with open(path, "rb") as file:
         content = file.read()
     try:
@@ -53,7 +53,7 @@ def read(path):
         if mine and about.get("checksum") != digest:
             raise ValueError("its checksum does not match")
         if mine and about.get("export") != EXPORT:
-            raise ValueError("it belongs to another module; export the model again")
+            raise ValueError("it belongs to another module. Export the model again")
         for name, entry in header.items():
             start, stop = entry["data_offsets"]
             tensor = torch.frombuffer(data[start:stop], dtype=DTYPES[entry["dtype"]])
@@ -77,7 +77,7 @@ def load(path):
 
 
 class Model(torch.nn.Module):
-    """Takes {inputs}, with any batch size; returns {outputs}."""
+    """Take {inputs}, with any batch size, and return {outputs}."""
 
     def __init__(self):
         super().__init__()
@@ -134,7 +134,7 @@ def torch_files(traced: Traced, module: str, weights: str) -> tuple[bytes, bytes
     stored = _listed({n: (list(a.shape), str(a.dtype)) for n, a in constants.items()})
     outputs = ", ".join(writer.name(value) for value in graph.outputs)
     body = [*writer.lines, f"        return {outputs}"]
-    # Weights of another module could fit by their shapes alone: the two files know each other.
+    # The weights of another module could have the same shapes, so both files contain this digest.
     export = hashlib.sha256("\n".join([parameters, stored, *body]).encode()).hexdigest()
     head = HEAD.format(
         version=shootax.__version__,
@@ -153,7 +153,7 @@ def torch_files(traced: Traced, module: str, weights: str) -> tuple[bytes, bytes
 
 
 def _weights_file(state: dict[str, np.ndarray], export: str) -> bytes:
-    """The safetensors file of a state dict, with the checksum that `read` of `HEAD` compares."""
+    """The safetensors file of a state dict, with the checksum that `read` in `HEAD` compares."""
     plain = safetensors.numpy.save(state)
     size = int.from_bytes(plain[:8], "little")
     entries = json.dumps(json.loads(plain[8 : 8 + size]), sort_keys=True)
@@ -163,7 +163,7 @@ def _weights_file(state: dict[str, np.ndarray], export: str) -> bytes:
 
 
 def _usage(module: str, weights: str, arguments: str) -> str:
-    """How to use the file. Names of files can hold anything, so only plain ones are repeated."""
+    """Usage lines for the module's docstring. They quote only file names without special characters."""
     plain = module.isascii() and module.isidentifier() and not keyword.iskeyword(module)
     first = f"from {module} import load" if plain else "load = ...  # of this file, by importlib"
     shown = weights if re.fullmatch(r"[A-Za-z0-9._-]+", weights) else "weights.safetensors"
@@ -175,12 +175,14 @@ def _usage(module: str, weights: str, arguments: str) -> str:
 
 
 def _check(source: str) -> None:
-    """Refuses a source with other parts than those of `HEAD`, whatever names went into it."""
+    """Raise if a name injected code: the source must have exactly the top-level parts of `HEAD`."""
     found, wanted = (
         [type(node).__name__ for node in ast.parse(text).body] for text in (source, _PARTS)
     )
     if found != wanted:
-        raise ValueError("A name in the model or of the file would become code. Rename it.")
+        raise ValueError(
+            "A name in the model, or the file name, would become code in the exported file. Rename it."
+        )
 
 
 _PARTS = """''
@@ -198,7 +200,7 @@ class Model: ...
 
 
 def _identifiers(names: list[str]) -> list[str]:
-    """Names of Python for names that can hold anything, all different."""
+    """Distinct Python identifiers for arbitrary names."""
     found: list[str] = []
     for name in names:
         plain = re.sub(r"[^A-Za-z0-9_]", "_", name)
@@ -328,7 +330,7 @@ class _Writer:
         return f"torch.{calls[kind]}({first}, {word}={options['axis']})"
 
     def _tensor(self, value: Value, name: str) -> str:
-        """A number as a tensor on the device of the input."""
+        """An expression for `value` as a tensor; numbers are put on the device of the input."""
         number = value in self.counters or (value.known and not value.shape)
         if not number:
             return name

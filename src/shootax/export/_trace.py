@@ -1,4 +1,4 @@
-"""A model as a traced program with its weights by name and the size of the batch left open."""
+"""Trace a model to a program with named weights and a symbolic batch size."""
 
 from typing import Any, NamedTuple
 
@@ -16,10 +16,10 @@ from shootax.nn import AbstractLift
 
 
 class Traced(NamedTuple):
-    """`function(weights, x)`, its weights by name, and what one sample of `x` looks like.
+    """A function of weights and a batch `x`, its weights by name, and its program.
 
-    `spec` is `x` with the size of the batch called `b`; `jaxpr` takes the weights in the order of
-    `weights`, then the arrays of `x`.
+    `spec` has the shapes and dtypes of `x`, with the symbolic batch size `b`. `jaxpr` takes the weights
+    in the order of `weights`, then the arrays of `x`.
     """
 
     function: Any
@@ -29,14 +29,14 @@ class Traced(NamedTuple):
     jaxpr: Any
     outputs: PyTree[jax.ShapeDtypeStruct]
     wide: bool = False
-    """Whether the program has double precision around a net of its own precision."""
+    """Whether the program is in double precision outside the net, whose precision may differ."""
 
 
 def trace(model: Any, input: Any = None) -> Traced:
-    """Traces a model, baked first where it is not.
+    """Bake a model, if necessary, and trace it.
 
-    **Arguments:** `input`, the shape of one sample, or a batch to take it from; where the
-    model starts with a net it can be left out.
+    **Arguments:** `input`, the shape of one sample, or a batch of samples. You can omit it if the
+    model starts with a net.
     """
     if isinstance(model, Whole):
         return _trace_whole(model)
@@ -81,7 +81,7 @@ def _trace_whole(whole: Whole) -> Traced:
 
 
 def name_of(path: Any) -> str:
-    """A place in a tree as a name: `control.theta.theta1`."""
+    """The name of a path in a PyTree, as in `control.theta.theta1`."""
     return jax.tree_util.keystr(path, simple=True, separator=".")
 
 
@@ -96,7 +96,7 @@ def _is_net(leaf: Any) -> bool:
 
 
 def _forward_only(model: Any) -> Any:
-    """The same with loops that store nothing for a backward pass."""
+    """The model with integrators that store nothing for a backward pass."""
 
     def one(leaf: Any) -> Any:
         if _is_net(leaf) and isinstance(leaf.integrator, AbstractFixedStep):
@@ -112,19 +112,19 @@ def _forward_only(model: Any) -> Any:
 
 
 def _one_sample(model: Any) -> PyTree:
-    """The shapes of one sample, as far as the model says."""
+    """The shapes of one sample, from the lift of the first net."""
     if isinstance(model, Chain):
         return _one_sample(model.nets[0])
     if isinstance(model, Net) and isinstance(model.lift, AbstractLift):
         return _shapes(model.lift.input_shape(model.field))
     raise ValueError(
-        f"{type(model).__name__} does not say what shape an input has. Give the shape of one sample, as "
-        "in export.write(model, path, to='onnx', input=(3, 28, 28))."
+        f"The input shape of {type(model).__name__} is unknown. Give the shape of one sample, as in "
+        "export.write(model, path, to='onnx', input=(3, 28, 28))."
     )
 
 
 def _shapes(input: Any) -> PyTree:
-    """Shapes of one sample: given as such, or as arrays with a batch axis in front."""
+    """The shapes of one sample, from shapes or from arrays with a leading batch axis."""
     if isinstance(input, int):
         return (input,)
     if _is_shape(input):

@@ -1,4 +1,4 @@
-"""Models around a net that prepare their input and finish their output, such as estimators."""
+"""Nets with preprocessing and postprocessing, such as estimators."""
 
 import abc
 import contextlib
@@ -15,18 +15,18 @@ from jaxtyping import PyTree
 
 @dataclasses.dataclass(frozen=True)
 class Whole:
-    """A net with what happens before and after it, in double precision: raw samples in, answers out.
+    """A net with its preprocessing and postprocessing, which are in double precision.
 
     **Arguments:**
 
-    - `net`: the net, or another module; its numbers can be of single precision.
+    - `net`: the net, or another module, possibly in single precision.
     - `one`: the shapes of one sample of raw input.
-    - `prepare`: from raw samples to the input of the net; `finish`: from its output to the answer.
-        Both are traced.
-    - `about`: for the JSON file beside an export: what the columns and the outputs are.
-    - `sample`: `sample(generator, samples)` gives raw samples like those of the training.
-    - `reference`: the answers of the original for raw samples, by its own code.
-    - `beside`: what is added to the answer, from raw samples; traced.
+    - `prepare`: a function from raw samples to the input of the net. It is traced.
+    - `finish`: a function from the output of the net to the predictions. It is traced.
+    - `about`: a description of the columns and the outputs, for the JSON file of an export.
+    - `sample`: `sample(generator, samples)` returns raw samples similar to the training data.
+    - `reference`: a function from raw samples to the predictions of the original model.
+    - `beside`: a function from raw samples to a term that is added to the predictions. It is traced.
     """
 
     net: Any
@@ -39,7 +39,7 @@ class Whole:
     beside: Callable[[Any], Any] | None = None
 
     def answer(self, net: Any, x: PyTree, dtype: Any) -> Any:
-        """The answers by a net of some precision. Double precision must be switched on."""
+        """The predictions, with the net in the precision `dtype`. JAX's x64 mode must be on."""
         z = self.prepare(x).astype(dtype)
         with doubles(jnp.dtype(dtype) == np.float64):
             y = net(z)
@@ -58,7 +58,7 @@ class Exportable(abc.ABC):
 
 
 def doubles(on: bool = True) -> contextlib.AbstractContextManager:
-    """Double precision in JAX, on or off, for a while."""
+    """A context manager that switches JAX's double precision on or off."""
     context: Any = getattr(jax, "enable_x64", None)
     if context is None:  # before version 0.8
         context = importlib.import_module("jax.experimental").enable_x64

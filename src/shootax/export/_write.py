@@ -1,4 +1,4 @@
-"""One verb for all formats. Files are made whole in memory and then moved into place."""
+"""Export to all formats. Files are completed in memory and then moved into place."""
 
 import contextlib
 import hashlib
@@ -29,29 +29,29 @@ def write(
     to: Literal["onnx", "torch", "stablehlo", "numpy"],
     input: Any = None,
 ) -> list[pathlib.Path]:
-    """Writes a model for another program, with its weights computed beforehand, for any batch size.
+    """Export a model for use in another program, with its weights precomputed, for any batch size.
 
-    - `"onnx"`: one file; needs the package `onnx`.
-    - `"torch"`: a Python file with a module that needs PyTorch alone, and beside it its state dict as
-        `.safetensors`. The module can be trained further. PyTorch is not needed to write it.
-    - `"stablehlo"`: one file, read by `jax.export.deserialize`.
-    - `"numpy"`: an `.npz` file, and beside it a short Python file that reads and runs it with NumPy.
+    - `"onnx"`: one file. You need the package `onnx`.
+    - `"torch"`: a Python file with a module that only needs PyTorch, and its state dict in a
+        `.safetensors` file. You can train the module further. You do not need PyTorch to write it.
+    - `"stablehlo"`: one file, which `jax.export.deserialize` reads.
+    - `"numpy"`: an `.npz` file, and a short Python file that loads and runs it with NumPy.
 
     **Arguments:**
 
-    - `model`: a [`shootax.Net`][], or any `equinox.Module` made of them that takes a batch. It is
-        baked first where it is not. Or a fitted estimator, which is written as a whole: it takes raw
-        samples `(samples, columns)` in double precision, and gives predictions, or the probabilities of
-        the classes. Two more files say what the columns are, `.columns.json`, and turn a table with
-        text and missing entries into such samples with NumPy alone, `_columns.py`.
-    - `path`: where to write; other files of the same format get the same name with another ending.
+    - `model`: a [`shootax.Net`][], or an `equinox.Module` that contains nets and takes a batch. It is
+        baked first if necessary. Or a fitted estimator, which is exported with its preprocessing: it
+        takes raw samples `(samples, columns)` in double precision, and returns predictions or class
+        probabilities. An estimator has two more files: `.columns.json` describes the columns, and
+        `_columns.py` converts a table with text and missing entries to such samples, with NumPy only.
+    - `path`: where to write. The other files have the same name with other endings.
     - `to`: the format.
-    - `input`: the shape of one sample, as in `(3, 28, 28)`, or a batch to take it from. It can
-        be left out where the model starts with a net.
+    - `input`: the shape of one sample, as in `(3, 28, 28)`, or a batch of such samples. You can omit
+        it if the model starts with a net.
 
     **Returns:**
 
-    The files written, the one at `path` first. All are complete before any old one is replaced.
+    The paths of the files, `path` first. All files are complete before any existing one is replaced.
 
     !!! example
 
@@ -65,7 +65,7 @@ def write(
     """
     to = checks.one_of(to, TARGETS, "format")  # pyright: ignore[reportAssignmentType]
     if not isinstance(path, str | os.PathLike):
-        raise TypeError(f"path must be text or a pathlib.Path, got {checks.shown(path)}.")
+        raise TypeError(f"path must be a string or a pathlib.Path, got {checks.shown(path)}.")
     check_place(path)
     path = pathlib.Path(path)
     if isinstance(model, Exportable):
@@ -85,17 +85,21 @@ def write(
         source, state = torch_files(traced, path.stem, weights.name)
         files = {path: source, weights: state}
     if len(files) == 1 and to in ("numpy", "torch"):
-        raise ValueError(f"{path} is also the name of the second file; end it in {ENDINGS[to]}.")
+        raise ValueError(
+            f"{path} is also the name of the second file. Give a path that ends in {ENDINGS[to]}."
+        )
     if isinstance(model, Whole):
         files |= _columns(path, model, None if to == "torch" else files[path])
     return _write(files)
 
 
 def companions(path: pathlib.Path, to: str, columns: bool = False) -> list[pathlib.Path]:
-    """All files that an export writes.
+    """List the paths of all files that an export writes.
 
-    **Arguments:** `path`, `to`: as in [`shootax.export.write`][]; `columns`: whether the model is an
-    estimator, with two more files.
+    **Arguments:**
+
+    - `path`, `to`: as in [`shootax.export.write`][].
+    - `columns`: whether the model is an estimator, which has two more files.
 
     !!! example
 
@@ -117,9 +121,10 @@ def _column_files(path: pathlib.Path) -> tuple[pathlib.Path, pathlib.Path]:
 
 
 def _columns(path: pathlib.Path, whole: Whole, exported: bytes | None) -> dict[pathlib.Path, bytes]:
-    """What the columns of an estimator are, and for tables a short file that reads it.
+    """The description of an estimator's columns and, for tables, a short file that reads it.
 
-    It tells the file it was exported with, unless that is source code, which people may edit.
+    The description contains the checksum of the exported file, unless that is source code, which
+    users may edit.
     """
     described, reader = _column_files(path)
     about = {"program": "shootax", "format": 2, **whole.about}
@@ -132,7 +137,7 @@ def _columns(path: pathlib.Path, whole: Whole, exported: bytes | None) -> dict[p
 
 
 def _write(files: dict[pathlib.Path, bytes]) -> list[pathlib.Path]:
-    """Writes all files beside their places, and moves them there once all are written."""
+    """Write all files to temporary places, and move them to their paths once all are written."""
     with contextlib.ExitStack() as stack:
         parts = {path: stack.enter_context(replaced(path)) for path in files}
         for path, data in files.items():

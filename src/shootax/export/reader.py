@@ -1,7 +1,7 @@
-"""Runs a network from its .npz file. Needs NumPy alone: `model = load("net.npz"); y = model(x)`.
+"""Run a network from its .npz file with NumPy alone: `model = load("net.npz"); y = model(x)`.
 
-The file is data: it can choose among the operations below, and nothing in it names a function. Whatever
-does not follow the format is refused with a `ProgramError` before anything is computed.
+The file contains only data: it chooses among the operations below, and cannot call other functions. A
+file that does not follow the format raises a `ProgramError` before anything is computed.
 """
 
 import json
@@ -16,7 +16,7 @@ class ProgramError(ValueError):
     """The file is not a network that this reader can run, or the input does not fit it."""
 
 
-MOST_ROUNDS, DEEPEST = 100_000, 8  # of loops: rounds of one, loops within loops
+MOST_ROUNDS, DEEPEST = 100_000, 8  # limits of loops: iterations, and levels of nesting
 
 DTYPES = {
     name: np.dtype(name)
@@ -37,7 +37,7 @@ def erf(x):
 
 
 def cut(x, at):
-    """`x[start:stop:step, ...]`, where every part lies within the array."""
+    """`x[start:stop:step, ...]`, for ranges within the array."""
     if len(at) > np.ndim(x):
         raise ValueError(f"{len(at)} ranges for an array of shape {np.shape(x)}")
     for (start, stop, step), size in zip(at, np.shape(x)):
@@ -47,7 +47,7 @@ def cut(x, at):
 
 
 def piece(x, *starts, sizes):
-    """The part of `x` with given sizes that starts at computed places."""
+    """The slice of `x` with given sizes and computed starts."""
     if len(starts) != len(sizes):
         raise ValueError(f"{len(starts)} starts for {len(sizes)} sizes")
     return cut(x, [(int(s), int(s) + n, 1) for s, n in zip(starts, sizes)])
@@ -82,30 +82,28 @@ def need(condition, what):
 
 
 def whole(value, least=-(2**62)):
-    need(
-        type(value) is int and least <= value < 2**62, f"{show(value)} is no whole number in range"
-    )
+    need(type(value) is int and least <= value < 2**62, f"{show(value)} is not an integer in range")
     return value
 
 
 def sequence(value, of):
-    need(type(value) is list and len(value) <= 10**6, f"{show(value)} is no list")
+    need(type(value) is list and len(value) <= 10**6, f"{show(value)} is not a list")
     return [of(entry) for entry in value]
 
 
 def name(value):
-    need(type(value) is str, f"{show(value)} is no name")
+    need(type(value) is str, f"{show(value)} is not a name")
     return value
 
 
 def size(value):
     """A size is written as factor, offset: `factor * batch + offset`."""
-    need(type(value) is list and len(value) == 2, f"{show(value)} is no size")
+    need(type(value) is list and len(value) == 2, f"{show(value)} is not a size")
     return tuple(whole(entry) for entry in value)
 
 
 def limits(value):
-    need(type(value) is list and len(value) in (2, 3), f"{show(value)} is no range")
+    need(type(value) is list and len(value) in (2, 3), f"{show(value)} is not a range")
     if value == [None, None]:
         return (None, None, 1)
     start, stop, step = (*value, 1)[:3]
@@ -113,7 +111,7 @@ def limits(value):
 
 
 def pair(value):
-    need(type(value) is list and len(value) == 2, f"{show(value)} is no pair")
+    need(type(value) is list and len(value) == 2, f"{show(value)} is not a pair")
     return tuple(whole(entry, 0) for entry in value)
 
 
@@ -122,13 +120,13 @@ def number(value):
 
 
 def dtype(value):
-    need(type(value) is str and value in DTYPES, f"{show(value)} is no type of numbers")
+    need(type(value) is str and value in DTYPES, f"{show(value)} is not a dtype")
     return DTYPES[value]
 
 
 def products(value):
     proper = type(value) is str and re.fullmatch(r"[a-z]{0,20},[a-z]{0,20}->[a-z]{0,20}", value)
-    need(proper, f"{show(value)} is no sum of products")
+    need(proper, f"{show(value)} is not an einsum of two arrays")
     return value
 
 
@@ -168,19 +166,19 @@ KINDS = {
 
 
 def fields(value, wanted, what):
-    """The entries of an object that has exactly those wanted."""
+    """The entries of an object, whose keys must be exactly `wanted`."""
     need(type(value) is dict and value.keys() == set(wanted), f"{what} must have {sorted(wanted)}")
     return [value[key] for key in wanted]
 
 
 def checked(items, known, depth=0):
-    """The items with their functions in place of names. `known` are the values there are so far."""
-    need(depth <= DEEPEST, "its loops are too deep")
+    """The items with functions in place of names. `known` are the names of the values so far."""
+    need(depth <= DEEPEST, "its loops are nested too deeply")
     return [one(entry, known, depth) for entry in sequence(items, lambda entry: entry)]
 
 
 def one(entry, known, depth):
-    need(type(entry) is list and len(entry) == 4, f"{show(entry)} is no operation")
+    need(type(entry) is list and len(entry) == 4, f"{show(entry)} is not an operation")
     kind, inputs, options, out = entry
     inputs = used(inputs, known)
     if kind == "loop":
@@ -197,7 +195,7 @@ def one(entry, known, depth):
 def loop(inputs, options, outs, known, depth):
     wanted = ("counter", "length", "carried", "body", "nexts", "slices")
     counter, length, carried, body, nexts, slices = fields(options, wanted, "the options of a loop")
-    need(whole(length, 0) <= MOST_ROUNDS, f"a loop of {length} rounds is too long")
+    need(whole(length, 0) <= MOST_ROUNDS, f"a loop of {length} iterations is too long")
     carried, inner = sequence(carried, name), {*known, name(counter)}
     inner.update(carried)
     body = checked(body, inner, depth + 1)
@@ -213,7 +211,7 @@ def loop(inputs, options, outs, known, depth):
 
 def used(names, known):
     for entry in sequence(names, name):
-        need(entry in known, f"{show(entry)} is used before it is there")
+        need(entry in known, f"{show(entry)} is used before it is defined")
     return names
 
 
@@ -246,29 +244,29 @@ def apply(kind, function, arrays, options):
         shapes = [np.shape(array) for array in arrays[:5]]
         raise ProgramError(
             f"The operation {kind} cannot be carried out on arrays of shapes {shapes} ({error}). "
-            "The input has another shape than the network takes, or the file is damaged."
+            "The input does not have the shape that the network expects, or the file is damaged."
         ) from error
 
 
 def load(path):
-    """The network in a file, as a function of one or more arrays with any batch size."""
+    """Load a network, as a function of one or more arrays with any batch size."""
     try:
         with np.load(path, allow_pickle=False) as file:
-            # Not packed and not used twice, arrays take no more room than the file.
+            # Uncompressed and without overlaps, arrays take no more space than the file.
             parts = file.zip.infolist()
             claimed = sum(max(part.file_size, part.compress_size) for part in parts)
             need(claimed <= os.path.getsize(path), "its arrays claim more room than the file has")
             arrays = {key: file[key] for key in file.files}
         for key, array in arrays.items():
-            need(isinstance(array, np.ndarray), f"{show(key)} is no array")
+            need(isinstance(array, np.ndarray), f"{show(key)} is not an array")
         text = arrays.pop("program")
-        need(text.shape == () and text.dtype.kind == "U", "its program is no text")
+        need(text.shape == () and text.dtype.kind == "U", "its program is not a string")
         program = json.loads(str(text))
     except (ProgramError, FileNotFoundError):
         raise
-    except Exception as error:  # of many kinds, for files that are cut short, damaged or made up
+    except Exception as error:  # of many types: the file may be truncated, damaged or forged
         raise ProgramError(
-            f"{path} is not a file of a network, or it is damaged ({error})."
+            f"{path} is not an exported network, or it is damaged ({error})."
         ) from error
     for key, array in arrays.items():
         need(array.dtype.name in DTYPES, f"{show(key)} holds {array.dtype.name}")
@@ -283,12 +281,12 @@ def load(path):
 
     def model(*given):
         if len(given) != len(inputs):
-            raise ProgramError(f"The network takes {len(inputs)} arrays, got {len(given)}.")
+            raise ProgramError(f"The network takes {len(inputs)} array(s), got {len(given)}.")
         values = dict(arrays)
         for x, (key, kind) in zip(given, inputs):
             values[key] = np.asarray(x, kind)
             if values[key].ndim == 0:
-                raise ProgramError("The network takes batches of samples, got a single number.")
+                raise ProgramError("The network takes a batch of samples, got a single number.")
         with np.errstate(all="ignore"):
             run(items, values, len(values[inputs[0][0]]))
         found = [values[key] for key in outputs]

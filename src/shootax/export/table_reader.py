@@ -1,15 +1,18 @@
-"""Tables as the samples that an exported estimator takes. Needs NumPy alone.
+"""Convert tables to samples for an exported estimator, with NumPy alone.
 
     spec = load("model.columns.json")
     x = rows(spec, {"wind": ["north", "south"], "pressure": [1013.2, None]})
 
-gives `(rows, columns)` in double precision, to run the exported model with. A column of numbers is
-taken as it is, less its `offset` where it has one. A column of categories becomes the number of each
-entry in the list `levels`, or -1 where the entry is not in it. A column of dates becomes seconds since
-the start of 1970 in UTC: entries are dates of Python, NumPy or pandas, or text in the column's `format`
-or in that of ISO 8601; those without a time zone are taken as UTC. NaN is an entry that is missing: one
-that is None, NaN, NaT or NA.
-`labels(spec, y)` are the most probable classes, where the outputs are probabilities.
+`rows` returns an array `(rows, columns)` in double precision, the input of the exported model:
+
+- A column of numbers is unchanged, except that its `offset`, if it has one, is subtracted.
+- A column of categories becomes the index of each entry in the list `levels`, or -1 if the entry is not
+  in the list.
+- A column of dates becomes seconds since the start of 1970 in UTC. Entries are dates of Python, NumPy or
+  pandas, or text in the column's `format` or in ISO 8601. Dates without a time zone are taken as UTC.
+- Missing entries (None, NaN, NaT or NA) become NaN.
+
+`labels(spec, y)` returns the most probable classes, if the outputs `y` are probabilities.
 """
 
 import datetime
@@ -21,7 +24,7 @@ import numpy as np
 
 
 def load(path):
-    """The description of the columns, checked."""
+    """Load and check the description of the columns."""
     try:
         with open(path, encoding="utf-8") as file:
             spec = json.load(file)
@@ -43,19 +46,19 @@ def load(path):
     written = spec.pop("checksum", None)
     if written != (None if spec.get("format") == 1 else checksum(spec)):  # format 1 has none
         raise ValueError(
-            f"{path} does not describe the columns of a model as it was written: its checksum does "
+            f"{path} does not describe the columns of a model as it was exported: its checksum does "
             "not match. Export the model again."
         )
     if _is_of_another(spec.get("model"), os.path.dirname(os.path.abspath(path))):
         raise ValueError(
-            f"{path} does not describe the columns of the model beside it, which is another one or is "
+            f"{path} does not describe the columns of the model beside it, which is another one or "
             "damaged. Export the model again."
         )
     return spec
 
 
 def _is_of_another(model, folder):
-    """Whether the file of the model is there, and not the one that the description came with."""
+    """Whether the model's file exists, but is not the one that was exported with the description."""
     proper = isinstance(model, dict) and isinstance(model.get("file"), str)
     place = os.path.join(folder, os.path.basename(model["file"])) if proper else ""
     if not os.path.isfile(place):
@@ -65,12 +68,12 @@ def _is_of_another(model, folder):
 
 
 def checksum(spec):
-    """SHA-256 of a description, however it is laid out."""
+    """The SHA-256 of a description, independent of its layout."""
     return hashlib.sha256(json.dumps(spec, sort_keys=True).encode()).hexdigest()
 
 
 def rows(spec, table):
-    """The rows of a table: a dictionary of columns, or a DataFrame. Other columns are not looked at."""
+    """Convert a table, a dictionary of columns or a DataFrame, to samples. Ignore other columns."""
     absent = [column["name"] for column in spec["inputs"] if column["name"] not in table]
     if absent:
         raise ValueError(f"The table lacks the columns {absent} that the model was fitted with.")
@@ -80,7 +83,7 @@ def rows(spec, table):
 def labels(spec, y):
     """The most probable class of each row."""
     if not spec["outputs"].get("classes"):
-        raise ValueError("This model predicts numbers; it has no classes.")
+        raise ValueError("This model predicts numbers; it has no classes. Do not call labels.")
     classes = np.array(spec["outputs"]["classes"])
     if np.ndim(y) != 2 or np.shape(y)[1] != len(classes):
         raise ValueError(
@@ -93,7 +96,9 @@ def _numbers(column, entries):
     lost = [_is_lost(entry) for entry in entries]
     if any(lost) and column.get("missing") == "not allowed":
         row = lost.index(True) + 1
-        raise ValueError(f"Column {column['name']!r} has no entry in row {row}, as it must.")
+        raise ValueError(
+            f"Column {column['name']!r} has no entry in row {row}, but needs one in every row."
+        )
     if column["kind"] == "category":
         codes = {level: float(code) for code, level in enumerate(column["levels"])}
         found = [codes.get(_text(entry), -1.0) for entry in entries]
@@ -134,7 +139,7 @@ def _seconds(column, entry):
 
 
 def _moment(text, form):
-    """The moment that text tells, or None."""
+    """The date and time in a text, or None."""
     if form != "ISO8601":
         try:
             return datetime.datetime.strptime(text.strip(), form)
@@ -147,7 +152,7 @@ def _moment(text, form):
 
 
 def _text(entry):
-    """A whole number is written without a point."""
+    """The text of an entry, with integers written without a decimal point."""
     whole = isinstance(entry, (float, np.floating)) and float(entry).is_integer()
     return str(int(entry)) if whole else str(entry)
 
