@@ -58,7 +58,7 @@ def test_particles_passed_on_have_no_positions_of_their_own():
     fresh = sx.nn.resnet(blocks(), inputs=1, classes=3, key=jax.random.key(1))
     passed = sx.nn.resnet(blocks(), inputs=1, classes=3, pass_particles=True, key=jax.random.key(1))
     assert sx.count(fresh) - sx.count(passed) == 3 * 4 * 2 * 2
-    with pytest.raises(ValueError, match=r"got \(2, 8, 8\).* add the axis of channels"):
+    with pytest.raises(ValueError, match=r"got \(2, 8, 8\).* add the channel axis"):
         fresh(jnp.ones((2, 8, 8)))
     with pytest.raises(ValueError, match=r"got \(2, 3, 8, 8\)\.$"):
         fresh(jnp.ones((2, 3, 8, 8)))
@@ -118,7 +118,7 @@ def test_a_stem_and_cells_make_a_classifier(pool):
     states = model.body(want)
     logits = averaged(states, 2) @ model.head.weight.T + model.head.bias[None]
     assert jnp.allclose(model(x), logits, atol=1e-12)
-    with pytest.raises(ValueError, match=r"shape \(batch, 1, height, width\).*axis of channels"):
+    with pytest.raises(ValueError, match=r"shape \(batch, 1, height, width\).*channel axis"):
         stem(x[:, 0])
     with pytest.raises(ValueError, match="one for each of 2 convolutions"):
         sx.nn.ImageStem(1, (3, 2), widths=(5,), key=jax.random.key(0))

@@ -1,4 +1,4 @@
-"""From images to points of a latent space, and back."""
+"""Image encoders and decoders for latent models, and a stem for classifiers."""
 
 from collections.abc import Sequence
 
@@ -15,7 +15,7 @@ from shootax.nn._layers import NORMS, Convolution, Downsample, LayerNorm, Upsamp
 
 
 class ImageEncoder(eqx.Module):
-    """Convolutions of width 5 and stride 2 with ReLU, then a linear map to `dim` numbers.
+    """Encode images as latent points: convolutions of width 5 and stride 2, then a linear map.
 
     !!! example
 
@@ -48,10 +48,11 @@ class ImageEncoder(eqx.Module):
         """**Arguments:**
 
         - `dim`: the dimension of the latent space.
-        - `frames`: how many frames of a sequence it sees, as channels.
-        - `size`: the images are `size` by `size` pixels.
-        - `channels`: of the convolutions, each of which halves the size.
-        - `norm`: `"layer"` or `"none"`, between convolution and ReLU, but for the last.
+        - `frames`: the number of frames of each sequence that the encoder takes, as channels.
+        - `size`: the width and height of the images in pixels.
+        - `channels`: the numbers of channels of the convolutions, each of which halves the size.
+        - `norm`: the normalisation between convolution and ReLU, `"layer"` or `"none"`. The last
+            convolution has none.
         - `key`: a JAX random key.
         """
         checks.one_of(norm, NORMS, "norm")
@@ -71,14 +72,15 @@ class ImageEncoder(eqx.Module):
     def __call__(self, x: Float[Array, "batch frames h w"]) -> Float[Array, "batch dim"]:
         x = model_inputs(x, self.weight.dtype, "The images")
         frames = self.layers[0].weight.shape[2]
-        # Several sizes become the same one when halved and rounded up, so that all would go through.
+        # Several image sizes give the same size after halving and rounding up, so only this check
+        # detects a wrong size.
         side = x.shape[-1] if self.size is None else self.size
         if x.ndim != 4 or x.shape[1:] != (frames, side, side):
             missing = frames == 1 and x.shape[1:] == (side, side)
             advice = (
                 "Use x[:, None] to add the axis of frames."
                 if missing
-                else ("Resize them, or make an encoder for theirs.")
+                else ("Resize the images, or make an encoder for their shape.")
             )
             raise ValueError(
                 f"The images must have shape (batch, {frames}, {side}, {side}), as the encoder was "
@@ -92,10 +94,10 @@ class ImageEncoder(eqx.Module):
 
 
 class ImageStem(eqx.Module):
-    """Convolutions with ReLU between them, each of which halves images: fewer pixels, more channels.
+    """Convolutions with ReLU between them, each of which halves the height and width of images.
 
-    It stands before the blocks of a [`shootax.nn.resnet`][]. Images have their channels first,
-    `(batch, channels, height, width)`, as those of convolutional fields.
+    Use it as the stem of a [`shootax.nn.resnet`][]. Images have their channels first,
+    `(batch, channels, height, width)`, as in convolutional fields.
 
     !!! example
 
@@ -122,10 +124,10 @@ class ImageStem(eqx.Module):
     ):
         """**Arguments:**
 
-        - `inputs`: channels of the images.
-        - `channels`: of the convolutions, each of which halves the size.
-        - `widths`: of the kernels, odd numbers; one number for all.
-        - `pool`: how they halve images: `"none"` by a stride of 2, `"max"` by the largest of each 2×2
+        - `inputs`: the number of channels of the images.
+        - `channels`: the numbers of channels of the convolutions, each of which halves the size.
+        - `widths`: the widths of the kernels, odd numbers, or one width for all.
+        - `pool`: how images are halved: `"none"` by a stride of 2, `"max"` by max pooling over 2×2
             pixels, which takes about twice the time and learns more.
         - `key`: a JAX random key.
         """
@@ -135,8 +137,8 @@ class ImageStem(eqx.Module):
             widths = (widths,) * len(channels)
         if len(widths) != len(channels):
             raise ValueError(
-                f"widths must be a number, or one for each of {len(channels)} convolutions; got "
-                f"{widths!r}."
+                f"widths must be a number, or a sequence with one for each of {len(channels)} "
+                f"convolutions; got {widths!r}."
             )
         keys = jax.random.split(checks.random_key(key), len(channels))
         before = [inputs, *channels[:-1]]
@@ -149,7 +151,7 @@ class ImageStem(eqx.Module):
         x = model_inputs(x, self.layers[0].weight.dtype, "The images")
         inputs = self.layers[0].weight.shape[2]
         if x.ndim != 4 or x.shape[1] != inputs:
-            hint = " Use x[:, None] to add the axis of channels." if x.ndim == 3 else ""
+            hint = " Use x[:, None] to add the channel axis." if x.ndim == 3 else ""
             raise ValueError(
                 f"The images must have shape (batch, {inputs}, height, width), got {x.shape}.{hint}"
             )
@@ -160,7 +162,7 @@ class ImageStem(eqx.Module):
 
 
 class ImageDecoder(eqx.Module):
-    """A linear map to a small image, then layers that double it, the last with a sigmoid.
+    """Decode latent points as images: a linear map, layers that double the size, and a sigmoid.
 
     !!! example
 
@@ -179,7 +181,7 @@ class ImageDecoder(eqx.Module):
     layers: tuple[Upsample, ...]
     norms: tuple[LayerNorm | None, ...]
     sizes: tuple[int, ...] = eqx.field(static=True)
-    # Files of earlier versions have neither.
+    # Files of earlier versions do not contain these two.
     last: Convolution | None = None
     activation: Activation = eqx.field(static=True, default=relu)
 
@@ -196,10 +198,11 @@ class ImageDecoder(eqx.Module):
     ):
         """**Arguments:** as in [`shootax.nn.ImageEncoder`][], and:
 
-        - `channels`: those before each layer that doubles.
-        - `last`: channels at the full size, before one more convolution of width 3; by default the last
-            layer that doubles makes the image.
-        - `activation`: between the layers, a name as for [`shootax.UpDown`][] or an elementwise function.
+        - `channels`: the number of channels before each layer that doubles the size.
+        - `last`: the number of channels at full size, before an additional convolution of width 3. By
+            default there is none, and the last layer that doubles the size returns the image.
+        - `activation`: the activation between layers, a name as for [`shootax.UpDown`][] or an
+            elementwise function.
         """
         checks.one_of(norm, NORMS, "norm")
         dim, channels = checks.positive_integer(dim, "dim"), checked_channels(channels)
@@ -224,8 +227,8 @@ class ImageDecoder(eqx.Module):
         z = model_inputs(z, self.weight.dtype, "The latent points")
         if z.ndim != 2 or z.shape[1] != self.weight.shape[0]:
             raise ValueError(
-                f"The latent points must have shape (batch, {self.weight.shape[0]}), as the decoder "
-                f"was made for; got {z.shape}."
+                f"The latent points must have shape (batch, {self.weight.shape[0]}), as this decoder "
+                f"was made for dim={self.weight.shape[0]}; got {z.shape}."
             )
         first = self.sizes[0]
         x = z @ self.weight + self.bias.reshape(1, -1)
@@ -239,16 +242,16 @@ class ImageDecoder(eqx.Module):
 
 
 def checked_channels(channels: Sequence[int]) -> tuple[int, ...]:
-    """`channels`, if they are numbers of channels."""
+    """Check that `channels` are numbers of channels, and return them as a tuple."""
     if not isinstance(channels, Sequence) or isinstance(channels, str) or not channels:
         raise TypeError(
-            f"channels must be a sequence of numbers, as in (8, 16, 32); got {checks.shown(channels)}."
+            f"channels must be a sequence of integers, as in (8, 16, 32); got {checks.shown(channels)}."
         )
     return tuple(checks.positive_integer(number, "channels") for number in channels)
 
 
 def sizes(size: int, layers: int) -> tuple[int, ...]:
-    """The sizes of an image that is halved so often, rounded up, from the smallest on."""
+    """The sizes of an image that is halved `layers` times, rounded up, in increasing order."""
     checks.positive_integer(layers, "The number of layers")
     found = [checks.positive_integer(size, "size")]
     for _ in range(layers):

@@ -1,4 +1,4 @@
-"""Sequences through a latent space: encode the start, let it flow, decode what it passes."""
+"""Latent models of sequences: encode the first frames, follow the flow, and decode its states."""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -13,16 +13,16 @@ from shootax._flow import host_times
 from shootax._net import Net
 
 CHUNK = 1024
-"""So many frames are decoded at once; more are a matter of memory alone."""
+"""The number of frames that are decoded at once. It limits memory and does not change the result."""
 
 
 class FrameRequest(NamedTuple):
-    """A request for some frames of each sequence, as [`shootax.nn.LatentModel`][] takes it.
+    """An input of [`shootax.nn.LatentModel`][] that selects which frames to predict.
 
     **Arguments:**
 
-    - `first`: the first frames of the sequences, which the encoder sees.
-    - `which`: for each sequence the indices of the frames to predict, `(batch, frames)`.
+    - `first`: the first frames of the sequences, for the encoder.
+    - `which`: for each sequence, the indices of the frames to predict, `(batch, frames)`.
 
     !!! example
 
@@ -40,9 +40,9 @@ class FrameRequest(NamedTuple):
 
 
 class LatentModel(eqx.Module):
-    """The first frames of sequences to all their frames: encoder, [`shootax.Net`][], decoder.
+    """Predict all frames of sequences from the first: encoder, [`shootax.Net`][], decoder.
 
-    The net moves points of the latent space along its depth, which is the time of the sequences.
+    The net moves points in the latent space. Its depth is the time of the sequences.
 
     !!! example
 
@@ -74,10 +74,10 @@ class LatentModel(eqx.Module):
     ):
         """**Arguments:**
 
-        - `encoder`: maps the first frames `(batch, frames, ...)` to points `(batch, dim)`.
-        - `net`: moves them.
-        - `decoder`: maps points `(batch, dim)` to frames `(batch, ...)`.
-        - `times`: of all frames, from 0 to at most the net's T.
+        - `encoder`: maps the first frames `(batch, frames, ...)` to latent points `(batch, dim)`.
+        - `net`: moves the latent points.
+        - `decoder`: maps latent points `(batch, dim)` to frames `(batch, ...)`.
+        - `times`: the times of all frames, between 0 and the net's `T`.
         """
         example = "LatentModel(encoder, net, decoder, times)"
         checks.instance(net, Net, "net", example)
@@ -95,15 +95,15 @@ class LatentModel(eqx.Module):
         T = net.control.T
         if not self.times or self.times[0] < 0 or self.times[-1] > T * (1 + 1e-9):
             raise ValueError(
-                f"The times must lie in 0 ≤ t ≤ {T:g}, the depth of the net; got {self.times}. Give "
+                f"The times must satisfy 0 ≤ t ≤ {T:g}, the depth of the net; got {self.times}. Give "
                 "the control a larger T."
             )
 
     def __call__(self, x: Any, times: Any = None) -> Float[Array, "batch time ..."]:
-        """The frames that follow from the first ones, at all times of the model or at those given.
+        """Predict frames from the first frames, at the given times or, by default, the model's times.
 
-        With [`shootax.nn.FrameRequest`][] only the requested frames are decoded:
-        decoding is most of the work.
+        If `x` is a [`shootax.nn.FrameRequest`][], only the requested frames are decoded, which saves
+        most of the work.
         """
         if isinstance(x, FrameRequest):
             path = self.paths(x.first, times)
@@ -114,12 +114,12 @@ class LatentModel(eqx.Module):
         return decoded(self.decoder, path)
 
     def paths(self, first: Any, times: Any = None) -> Float[Array, "batch time dim"]:
-        """The trajectories in the latent space."""
+        """The trajectories in latent space."""
         return self.net(self.encoder(first), self.times if times is None else times)
 
 
 def decoded(decoder: Callable[[Any], Any], path: Float[Array, "batch time dim"]) -> Array:
-    """The frames along paths, so many at a time that memory stays small."""
+    """Decode the points of trajectories, in chunks that limit memory."""
     points = path.reshape(-1, path.shape[-1])
     number = points.shape[0]
     if number <= CHUNK:

@@ -1,8 +1,8 @@
-"""Convolutions that halve, double or keep an image, as products of its lines with matrices.
+"""Convolutions that halve, double or keep the size of images, as matrix products.
 
-Images are `(batch, height, width, channels)`. Some lines of an image at a time go through a matrix that
-has the kernel along its diagonals. Its zeros are multiplied too, but it is one large product: on a
-processor, inside a loop, XLA is many times slower with convolutions as such (docs/laboratory.md).
+Images are `(batch, height, width, channels)`. A few lines of an image at a time are multiplied by a
+matrix with the kernel along its diagonals. This also multiplies zeros, but it is one large product. On a
+CPU, inside a loop, XLA's own convolutions are many times slower (docs/laboratory.md).
 """
 
 import equinox as eqx
@@ -21,8 +21,8 @@ POOLS = ("none", "max")
 class Downsample(eqx.Module):
     """A convolution of odd width that halves images: $h$ pixels become $\\lceil h/2 \\rceil$.
 
-    It has a stride of 2, or, with `pool="max"`, a stride of 1, and the largest of each 2×2 pixels goes
-    on. Images have their channels last, `(batch, height, width, channels)`.
+    It has a stride of 2 or, with `pool="max"`, a stride of 1 followed by max pooling over 2×2 pixels.
+    Images have their channels last, `(batch, height, width, channels)`.
 
     !!! example
 
@@ -51,9 +51,9 @@ class Downsample(eqx.Module):
     ):
         """**Arguments:**
 
-        - `inputs`, `outputs`: channels before and after.
-        - `width`: of the kernel, an odd number.
-        - `pool`: `"none"` or `"max"`.
+        - `inputs`, `outputs`: the numbers of channels before and after.
+        - `width`: the width of the kernel, an odd number.
+        - `pool`: the pooling, `"none"` or `"max"`.
         - `key`: a JAX random key.
         """
         checks.one_of(pool, POOLS, "pool")
@@ -87,8 +87,8 @@ class Downsample(eqx.Module):
 class Upsample(eqx.Module):
     """A transposed convolution of stride 2: $h$ pixels become $2h$.
 
-    Each pixel of the output depends on a 3×3 neighbourhood of the input, by weights that differ with
-    the parity of its row and column. So this is a 3×3 convolution with four times the channels, whose
+    Each output pixel depends on a 3×3 neighbourhood of the input, with weights that depend on the parity
+    of its row and column. The layer is thus a 3×3 convolution with four times the channels, whose
     outputs are distributed over the four parities. It covers kernels of width up to 6. Images have
     their channels last, `(batch, height, width, channels)`.
 
@@ -110,7 +110,7 @@ class Upsample(eqx.Module):
     def __init__(self, inputs: int, outputs: int, *, key: PRNGKeyArray):
         """**Arguments:**
 
-        - `inputs`, `outputs`: channels before and after.
+        - `inputs`, `outputs`: the numbers of channels before and after.
         - `key`: a JAX random key.
         """
         inputs, outputs = (checks.positive_integer(n, "channels") for n in (inputs, outputs))
@@ -133,7 +133,7 @@ class Upsample(eqx.Module):
 
 
 class Convolution(eqx.Module):
-    """A convolution of odd width that keeps the size of images, which are padded with zeros.
+    """A convolution of odd width with zero padding that keeps the size of images.
 
     Images have their channels last, `(batch, height, width, channels)`.
 
@@ -155,8 +155,8 @@ class Convolution(eqx.Module):
     def __init__(self, inputs: int, outputs: int, width: int = 3, *, key: PRNGKeyArray):
         """**Arguments:**
 
-        - `inputs`, `outputs`: channels before and after.
-        - `width`: of the kernel, an odd number.
+        - `inputs`, `outputs`: the numbers of channels before and after.
+        - `width`: the width of the kernel, an odd number.
         - `key`: a JAX random key.
         """
         inputs, outputs = (checks.positive_integer(n, "channels") for n in (inputs, outputs))
@@ -182,8 +182,8 @@ class Convolution(eqx.Module):
 class LayerNorm(eqx.Module):
     """Layer norm for images: mean 0 and variance 1 over pixels and channels, then scaled by channel.
 
-    Unlike batch norm it does the same in training and in evaluation, and each image is independent of
-    the others of its batch.
+    Unlike batch norm, it does the same in training and evaluation, and its result for an image does not
+    depend on the rest of the batch.
 
     !!! example
 
@@ -199,7 +199,7 @@ class LayerNorm(eqx.Module):
     shift: Float[Array, " channels"]
 
     def __init__(self, channels: int):
-        """**Arguments:** `channels`, their number."""
+        """**Arguments:** `channels`, the number of channels."""
         channels = checks.positive_integer(channels, "channels")
         self.scale, self.shift = jnp.ones(channels), jnp.zeros(channels)
 
@@ -211,7 +211,7 @@ class LayerNorm(eqx.Module):
 
 
 def largest(x: Float[Array, "batch h w channels"]) -> Float[Array, "batch g v channels"]:
-    """The largest of each 2×2 pixels; at the edge of an odd size, of those that there are."""
+    """Max pooling over 2×2 pixels. At the edge of an odd size, the window contains fewer pixels."""
     samples, height, width, channels = x.shape
     more = ((0, 0), (0, height % 2), (0, width % 2), (0, 0))
     x = jnp.pad(x, more, constant_values=-jnp.inf)
@@ -221,17 +221,17 @@ def largest(x: Float[Array, "batch h w channels"]) -> Float[Array, "batch g v ch
 
 
 def odd(width: int) -> int:
-    """The width of a kernel, if it is odd."""
+    """Check that the width of a kernel is odd, and return it."""
     if checks.positive_integer(width, "width") % 2 == 0:
         raise ValueError(f"The width of a kernel must be odd, got {width}. Use {width + 1}.")
     return width
 
 
 def plus(x: Array, bias: Array) -> Array:
-    """`bias` added to the channels."""
+    """Add a bias to each channel."""
     return x + bias.reshape(1, 1, 1, -1)
 
 
 def he_normal(key: PRNGKeyArray, shape: tuple[int, ...], fan_in: int) -> Array:
-    """Weights $N(0, 2/n)$ for $n$ inputs, which keep the size of what passes through a ReLU."""
+    """Draw weights from $N(0, 2/n)$ for $n$ inputs, which preserves the scale through a ReLU."""
     return jnp.sqrt(2 / fan_in) * jax.random.normal(key, shape)

@@ -1,4 +1,4 @@
-"""Frames that training does not see."""
+"""Masked targets and their loss."""
 
 from typing import Any, NamedTuple
 
@@ -7,12 +7,12 @@ from jaxtyping import Array, Float
 
 
 class Masked(NamedTuple):
-    """Sequences of frames with a mask: targets of [`shootax.nn.masked_squared_error`][].
+    """Sequences of frames with a mask: the targets of [`shootax.nn.masked_squared_error`][].
 
     **Arguments:**
 
     - `frames`: the frames, `(batch, time, ...)`.
-    - `mask`: 1 where a frame, or a pixel of it, counts and 0 where it does not.
+    - `mask`: 1 for each frame, or each pixel of a frame, that counts, and 0 for the others.
 
     !!! example
 
@@ -32,13 +32,13 @@ class Masked(NamedTuple):
 def masked_squared_error(
     prediction: Float[Array, "time *shape"], target: Masked
 ) -> Float[Array, ""]:
-    """The mean squared error over those frames of one sequence that are not masked: a loss for `fit`.
+    """The mean squared error over the frames of one sequence that count: a loss for `fit`.
 
     **Arguments:**
 
     - `prediction`: the predicted frames of one sequence.
-    - `target`: the true ones with their mask, which has an entry for each frame, or for each pixel of
-        each frame.
+    - `target`: the true frames with their mask, which has an entry for each frame, or for each pixel
+        of each frame.
 
     !!! example
 

@@ -1,4 +1,4 @@
-"""From vectors to points of a latent space, and back: for sequences that are not images."""
+"""An encoder or decoder for sequences of vectors."""
 
 import math
 
@@ -13,7 +13,7 @@ from shootax.nn._layers import he_normal
 
 
 class MLP(eqx.Module):
-    """One hidden layer of ReLUs between linear maps, for a batch.
+    """A network with one hidden layer of ReLUs, for a batch.
 
     !!! example
 
@@ -46,7 +46,7 @@ class MLP(eqx.Module):
         self.bias, self.shift = jnp.zeros(hidden), jnp.zeros(outputs)
 
     def __call__(self, x: Float[Array, "batch *shape"]) -> Float[Array, "batch outputs"]:
-        """The axes of `x` after the first are taken as one: frames and their numbers, for instance."""
+        """Apply the network. All axes of `x` after the first are flattened into one."""
         x = model_inputs(x, self.first.dtype)
         if math.prod(x.shape[1:]) != self.first.shape[0]:
             raise ValueError(

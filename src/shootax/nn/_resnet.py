@@ -1,4 +1,4 @@
-"""Convolutional blocks one after the other: a residual network of shooting blocks."""
+"""Residual networks of convolutional shooting blocks."""
 
 import itertools
 from collections.abc import Callable
@@ -23,7 +23,7 @@ class Transition(eqx.Module):
     """Connects two blocks: reduces the resolution, changes the number of channels, and optionally
     normalises.
 
-    Channels are mixed by a learned linear map that is the same at every pixel.
+    A learned linear map, the same at every pixel, mixes the channels.
 
     !!! example
 
@@ -52,15 +52,15 @@ class Transition(eqx.Module):
         """**Arguments:**
 
         - `channels`: the numbers of channels before and after.
-        - `reduce`: `"pool"` (the mean over squares of two), `"stride"` (every second pixel) or
-            `"none"`.
-        - `groups`: of a group norm before it, 0 for none.
+        - `reduce`: how the resolution is reduced: `"pool"` (the mean over 2×2 pixels), `"stride"` (every
+            second pixel) or `"none"`.
+        - `groups`: the number of groups of a group norm at the start, 0 for none.
         - `key`: a JAX random key.
         """
         if not isinstance(channels, tuple | list) or len(channels) != 2:
             raise ValueError(
-                "channels must be a pair, those before and after, as in Transition((8, 16), key=key);"
-                f" got {channels!r}."
+                "channels must be a pair, the numbers of channels before and after, as in "
+                f"Transition((8, 16), key=key); got {channels!r}."
             )
         groups = checks.non_negative_integer(groups, "groups")
         before, after = (checks.positive_integer(c, "channels") for c in channels)
@@ -74,11 +74,11 @@ class Transition(eqx.Module):
         self.reduce = checks.one_of(reduce, REDUCTIONS, "reduction")  # pyright: ignore
 
     def __call__(self, x: Array) -> Array:
-        """A batch `(batch, channels, *space)`."""
+        """Apply the transition to a batch `(batch, channels, *space)`."""
         return jax.vmap(self.one)(x)
 
     def one(self, x: Array) -> Array:
-        """One image."""
+        """Apply the transition to one image."""
         x = x if self.norm is None else self.norm(x)
         space = tuple(range(1, x.ndim))
         if self.reduce == "stride":
@@ -96,11 +96,10 @@ class Classifier(eqx.Module):
 
     **Arguments:**
 
-    - `stem`: a convolution before the blocks, or any module from a batch of images to one.
+    - `stem`: a convolution before the blocks, or any module that maps a batch of images to a batch.
     - `body`: the blocks.
-    - `head`: a linear map from the channels, averaged over the pixels of each cell, to the logits of the
-        classes.
-    - `cells`: into how many cells images are cut along each axis; 1 averages over all pixels.
+    - `head`: a linear map from the means of the channels over each cell to the logits of the classes.
+    - `cells`: the number of cells along each axis of an image. With 1, the mean is over all pixels.
     """
 
     stem: eqx.nn.Conv | Callable[[Any], Any]
@@ -120,9 +119,9 @@ class Classifier(eqx.Module):
         channels, space = stem.in_channels, stem.num_spatial_dims
         if x.ndim != space + 2 or x.shape[1] != channels:
             missing = x.ndim == space + 1 and channels == 1
-            hint = " Use x[:, None] to add the axis of channels." if missing else ""
+            hint = " Use x[:, None] to add the channel axis." if missing else ""
             raise ValueError(
-                f"The images must have shape (batch, {channels}, ...) with {space} axes of space, got "
+                f"The images must have shape (batch, {channels}, ...) with {space} spatial axes, got "
                 f"{x.shape}.{hint}"
             )
         same = tuple((k // 2, k - 1 - k // 2) for k in stem.kernel_size)
@@ -137,7 +136,7 @@ class Classifier(eqx.Module):
 
 
 def averaged(x: Float[Array, "batch channels ..."], cells: int) -> Float[Array, "batch features"]:
-    """The means of the channels over each cell. Cells overlap where they do not divide the image."""
+    """The means of the channels over each cell. Cells overlap if they do not divide the image."""
     space = x.shape[2:]
     parts = []
     for corner in itertools.product(range(cells), repeat=len(space)):
@@ -161,18 +160,19 @@ def resnet(
     cells: int = 1,
     key: PRNGKeyArray,
 ) -> Classifier:
-    """A classifier of images whose blocks are nets with convolutional fields.
+    """Construct an image classifier whose blocks are nets with convolutional fields.
 
     **Arguments:**
 
-    - `nets`: the blocks. Channels may grow from one to the next.
-    - `inputs`, `classes`: channels of the images, and number of classes.
-    - `reduce`, `groups`: of the [`shootax.nn.Transition`][] between blocks.
-    - `pass_particles`: whether particles are passed on from block to block; otherwise each has its own.
-    - `stem`: a module from a batch of images to one with the channels of the first block, such as an
-        [`shootax.nn.ImageStem`][]; by default a convolution of width 3.
-    - `cells`: into how many cells images are cut along each axis before the linear map to the classes,
-        which sees the mean of each channel over each cell.
+    - `nets`: the blocks. The number of channels may grow from one block to the next.
+    - `inputs`, `classes`: the number of channels of the images, and the number of classes.
+    - `reduce`, `groups`: as in [`shootax.nn.Transition`][], for the transitions between blocks.
+    - `pass_particles`: whether particles are passed from block to block. Otherwise each block has its
+        own particles.
+    - `stem`: a module that maps a batch of images to a batch with the channels of the first block, such
+        as [`shootax.nn.ImageStem`][]. The default is a convolution of width 3.
+    - `cells`: the number of cells along each axis of an image. The linear map to the classes takes the
+        mean of each channel over each cell.
     - `key`: a JAX random key.
 
     !!! example
@@ -198,7 +198,7 @@ def resnet(
     if stem is not None:
         checks.function(stem, "stem", "a module from a batch of images to a batch")
     if not nets:
-        raise ValueError("A residual network needs at least one net, got none.")
+        raise ValueError("nets must contain at least one net, got none.")
     for net in nets:
         checks.instance(net, Net, "Each of nets", "resnet((first, second), inputs=3, classes=10)")
         checks.instance(
