@@ -1,4 +1,4 @@
-"""Two classes in the plane: a disc, and a ring around it."""
+"""Two classes in the plane: a disc and a ring around it."""
 
 import numpy as np
 
@@ -8,9 +8,14 @@ INNER, OUTER = (0.0, 0.5), (1.0, 1.5)
 
 
 def annuli(inner: int = 1000, outer: int = 2000, *, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """Points drawn evenly from the disc of radius 0.5 (class 0) and the ring from 1 to 1.5 (class 1).
+    """Draw points uniformly from a disc and a ring around it.
 
-    **Arguments:** the numbers of points `inner` and `outer`, and the `seed`.
+    The disc has radius 0.5 (class 0), and the ring has radii from 1 to 1.5 (class 1).
+
+    **Arguments:**
+
+    - `inner`, `outer`: the numbers of points in the disc and in the ring.
+    - `seed`: the random seed.
 
     !!! example
 

@@ -1,4 +1,4 @@
-"""Balls that bounce in a box: simulated and drawn."""
+"""Simulate and draw balls that bounce in a box."""
 
 import functools
 from typing import NamedTuple
@@ -11,7 +11,7 @@ from shootax.data._sequences import Sequences
 
 BOX, RADIUS, BALLS = 10.0, 1.2, 3
 SPEED = 0.5
-"""The norm of the velocities of all balls together; a collision leaves it as it is."""
+"""The norm of the velocities of all balls together. Collisions conserve it."""
 SUBSTEPS = 2
 DRAWN, PIXELS = 32, 28
 
@@ -24,13 +24,13 @@ class Paths(NamedTuple):
 
 
 def bouncing_balls(sequences: int, *, frames: int = 20, seed: int = 0) -> Sequences:
-    """Sequences of images `(frames, 28, 28)` of three balls; the times are 0, 0.1, 0.2, …
+    """Simulate sequences of images `(frames, 28, 28)` of three balls, at times 0, 0.1, 0.2, …
 
     **Arguments:**
 
-    - `sequences`: their number.
-    - `frames`: of each sequence.
-    - `seed`: the same seed gives the same sequences.
+    - `sequences`: the number of sequences.
+    - `frames`: the number of frames of each sequence.
+    - `seed`: the random seed.
 
     !!! example
 
@@ -45,7 +45,7 @@ def bouncing_balls(sequences: int, *, frames: int = 20, seed: int = 0) -> Sequen
 
 
 def ball_paths(sequences: int, *, frames: int = 20, seed: int = 0) -> Paths:
-    """Positions and velocities of the balls at every frame.
+    """Simulate the positions and velocities of the balls at every frame.
 
     **Arguments:** `sequences`, `frames`, `seed`: as in [`shootax.data.bouncing_balls`][].
 
@@ -73,7 +73,7 @@ def ball_paths(sequences: int, *, frames: int = 20, seed: int = 0) -> Paths:
 
 
 def placed(random: np.random.Generator, n: int) -> np.ndarray:
-    """Positions in $[2, 10]^2$, drawn again until the balls touch neither walls nor each other."""
+    """Draw positions in $[2, 10]^2$ until the balls touch neither the walls nor each other."""
     x = np.empty((n, BALLS, 2))
     bad = np.arange(n)
     while len(bad):
@@ -88,13 +88,13 @@ def placed(random: np.random.Generator, n: int) -> np.ndarray:
 
 
 def off_walls(x: np.ndarray, v: np.ndarray) -> np.ndarray:
-    """Velocities that point inward wherever a ball is in a wall. Positions are not corrected."""
+    """Velocities that point inward for every ball that overlaps a wall. Positions are not corrected."""
     v = np.where(x < RADIUS, np.abs(v), v)
     return np.where(x > BOX - RADIUS, -np.abs(v), v)
 
 
 def collided(x: np.ndarray, v: np.ndarray) -> np.ndarray:
-    """Balls that overlap exchange their speeds along the line between them: equal masses, elastic."""
+    """Velocities after elastic collisions of overlapping balls of equal mass."""
     v = v.copy()
     for i in range(BALLS):
         for j in range(i):
@@ -109,9 +109,9 @@ def collided(x: np.ndarray, v: np.ndarray) -> np.ndarray:
 
 
 def drawn(x: Float[np.ndarray, "*n balls 2"]) -> np.ndarray:
-    """Images `(..., 32, 32)` as bytes: $\\min(1, Σ_i e^{-(|c - x_i|^2/r^2)^4})$ at pixel centres $c$.
+    """Draw byte images `(..., 32, 32)`: $\\min(1, Σ_i e^{-(|c - x_i|^2/r^2)^4})$ at pixel centres $c$.
 
-    A ball is drawn in a window of its own, beyond which it has less than a millionth of its height.
+    Each ball is drawn in a window, outside of which its height is less than a millionth of the maximum.
     """
     pixel, margin, window = BOX / DRAWN, 12, 12
     flat = x.reshape(-1, *x.shape[-2:])
@@ -132,13 +132,13 @@ def drawn(x: Float[np.ndarray, "*n balls 2"]) -> np.ndarray:
 
 
 def chunks(rows: int, size: int = 1024) -> list[np.ndarray]:
-    """The numbers below `rows` in pieces, so that arrays on the way stay small."""
+    """Split the indices `0, ..., rows - 1` into chunks, so that temporary arrays stay small."""
     return np.array_split(np.arange(rows), max(1, -(-rows // size)))
 
 
 @functools.cache
 def shrinking(size: int, to: int) -> np.ndarray:
-    """The matrix that resizes a line of pixels by triangles, as wide as the step between new pixels."""
+    """The matrix that resizes a line of pixels with triangle filters scaled to the new pixel spacing."""
     scale = size / to
     centre = (np.arange(to) + 0.5) * scale
     weight = np.maximum(0, 1 - np.abs(np.arange(size) + 0.5 - centre[:, None]) / max(scale, 1))
@@ -146,8 +146,11 @@ def shrinking(size: int, to: int) -> np.ndarray:
 
 
 def resized(images: np.ndarray, to: int = PIXELS) -> np.ndarray:
-    """Byte images resized bilinearly as Pillow does it, in [0, 1]: first along lines, then across,
-    rounded to bytes after each, with weights in multiples of $2^{-22}$."""
+    """Resize byte images bilinearly as Pillow does, and scale them to [0, 1].
+
+    Rows are resized first, then columns. Values are rounded to bytes after each pass, and weights are
+    multiples of $2^{-22}$.
+    """
     matrix = np.floor(0.5 + shrinking(images.shape[-1], to) * 2**22) / 2**22
     flat = images.reshape(-1, *images.shape[-2:])
     out = np.empty((len(flat), to, to), np.float32)

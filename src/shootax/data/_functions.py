@@ -10,7 +10,7 @@ DOMAIN = (-1.5, 1.5)
 
 
 def quadratic_like(x: np.ndarray) -> np.ndarray:
-    """$x^2 + 3/(1 + x^2)$, which is not invertible.
+    """Compute $x^2 + 3/(1 + x^2)$, which is not invertible.
 
     **Arguments:** `x`: an array.
 
@@ -26,7 +26,7 @@ def quadratic_like(x: np.ndarray) -> np.ndarray:
 
 
 def cubic(x: np.ndarray) -> np.ndarray:
-    """$x^3$.
+    """Compute $x^3$.
 
     **Arguments:** `x`: an array.
 
@@ -48,9 +48,15 @@ FUNCTIONS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
 
 
 def sample_function(name: str, samples: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """Inputs drawn uniformly from the domain, and their values, each of shape `(samples, 1)`.
+    """Draw inputs uniformly from the domain, and evaluate a function at them.
 
-    **Arguments:** the `name`, `"quadratic"` or `"cubic"`, the number of `samples`, and the `seed`.
+    **Arguments:**
+
+    - `name`: the function, `"quadratic"` or `"cubic"`.
+    - `samples`: the number of inputs.
+    - `seed`: the random seed.
+
+    **Returns:** the inputs and the values, each of shape `(samples, 1)`.
 
     !!! example
 

@@ -1,4 +1,4 @@
-"""Sequences of which training sees only some frames."""
+"""A sampler that masks some frames in training."""
 
 import jax
 import jax.numpy as jnp
@@ -11,7 +11,7 @@ from shootax.nn import FrameRequest
 
 
 class MaskedFrames(AbstractSampler):
-    """For every epoch other frames of each sequence are masked, and only the others are decoded.
+    """A sampler that masks random frames of each sequence, and only decodes the others.
 
     !!! example
 
@@ -43,12 +43,12 @@ class MaskedFrames(AbstractSampler):
     ):
         """**Arguments:**
 
-        - `sequences`: all of the same length, with every frame given but those in `never`.
-        - `first`: how many frames the encoder sees.
-        - `never`: numbers of frames that are masked in every epoch.
-        - `hidden`: how many more are masked, drawn for each sequence.
-        - `redrawn`: whether they are drawn anew for every epoch, or once for all.
-        - `seed`: of the draw once for all.
+        - `sequences`: the sequences. All frames except those in `never` must be given.
+        - `first`: the number of first frames that the encoder takes.
+        - `never`: the indices of frames that are masked in every epoch.
+        - `hidden`: the number of additional frames to mask, drawn for each sequence.
+        - `redrawn`: whether to draw these frames again for every epoch. Otherwise they are drawn once.
+        - `seed`: the random seed if they are drawn once.
         """
         checks.instance(sequences, Sequences, "sequences", "MaskedFrames(Sequences(frames))")
         steps = len(sequences.times)
@@ -59,11 +59,13 @@ class MaskedFrames(AbstractSampler):
         self.shown = tuple(j for j in range(steps) if j not in never)
         if hidden >= len(self.shown):
             raise ValueError(
-                f"hidden must be less than {len(self.shown)}, the number of frames that are shown; "
-                f"got {hidden}."
+                f"hidden must be less than {len(self.shown)}, the number of frames not in never; got "
+                f"{hidden}."
             )
         if not sequences.mask[:, list(self.shown)].all():
-            raise ValueError("Frames that are not given must be among those never shown.")
+            raise ValueError(
+                "Some sequences have frames that are not given. Add the indices of these frames to never."
+            )
         sequences.first(first)
         self.hidden = hidden
         self.frames = jnp.asarray(sequences.frames, jnp.result_type(float))
@@ -78,7 +80,7 @@ class MaskedFrames(AbstractSampler):
         )
 
     def drawn(self, key: PRNGKeyArray) -> Array:
-        """For each sequence the numbers of the frames that count, in order."""
+        """For each sequence, the indices of the frames that count, in order."""
         chance = jax.random.uniform(key, (self.frames.shape[0], len(self.shown)))
         order = jnp.argsort(chance, axis=1)[:, : len(self.shown) - self.hidden]
         return jnp.asarray(self.shown)[jnp.sort(order, axis=1)]

@@ -1,4 +1,4 @@
-"""MNIST, and data sets in its format, from files that you have."""
+"""Read MNIST, and data sets in its format, from your files."""
 
 import functools
 import gzip
@@ -21,7 +21,7 @@ CHECKSUMS = {
     "test_images": "6d87418db22cc8025d05968bec9bd5c3932904b23485740db143a061a2c9d161",
     "test_labels": "ddeff807876a9661a1110d45c266c86239a3a1b7d37da0c3716a7a683c852ff5",
 }
-"""SHA-256 of the bytes of the four arrays of MNIST, whatever files they come from."""
+"""The SHA-256 of the bytes of the four arrays of MNIST, independent of the file format."""
 
 IDX = {
     "train_images": "train-images-idx3-ubyte",
@@ -36,16 +36,16 @@ KERAS = {
     "test_labels": "y_test",
 }
 LARGEST = 1 << 30
-"""Bytes of an array that are read at most: no file of this format has as many."""
+"""The largest number of bytes that are read of an array. Files of this format have fewer."""
 
 
 class LabelledImages(NamedTuple):
-    """Images with the numbers of their classes.
+    """Images with integer class labels.
 
     **Arguments:**
 
-    - `images`: bytes, `(n, height, width)`.
-    - `labels`: bytes, `(n,)`.
+    - `images`: the images as bytes, `(n, height, width)`.
+    - `labels`: the class indices as bytes, `(n,)`.
 
     !!! example
 
@@ -65,21 +65,21 @@ class LabelledImages(NamedTuple):
 def mnist(
     folder: str | os.PathLike | None = None, *, verify: bool = True
 ) -> tuple[LabelledImages, LabelledImages]:
-    """The 60,000 images of MNIST to train with and the 10,000 to test with. Nothing is downloaded.
+    """Read the 60,000 training images and the 10,000 test images of MNIST. Nothing is downloaded.
 
     MNIST is by Yann LeCun and Corinna Cortes, CC BY-SA 3.0.
 
     **Arguments:**
 
-    - `folder`: where the four files `train-images-idx3-ubyte`, `train-labels-idx1-ubyte`,
-        `t10k-images-idx3-ubyte` and `t10k-labels-idx1-ubyte` are, as they come or with `.gz`, or
-        `mnist.npz`; or such an `.npz` file itself, with arrays called `train_images`, … or, as Keras has
-        them, `x_train`, …. By default what the environment variable `SHOOTAX_DATA` names.
-    - `verify`: whether the contents must be those of MNIST, by their checksums. Data of the same format
-        such as Fashion-MNIST are read with `verify=False`.
+    - `folder`: the folder of the four files `train-images-idx3-ubyte`, `train-labels-idx1-ubyte`,
+        `t10k-images-idx3-ubyte` and `t10k-labels-idx1-ubyte`, plain or with `.gz`, or of `mnist.npz`. Or
+        the path of such an `.npz` file, with arrays named `train_images`, … or, as in Keras, `x_train`,
+        …. The default is the path in the environment variable `SHOOTAX_DATA`.
+    - `verify`: whether to check by checksums that the contents are MNIST. Use `verify=False` for other
+        data in the same format, such as Fashion-MNIST.
 
-    **Raises:** `FileNotFoundError` where there is no such file, and [`shootax.FileFormatError`][] where
-    one is damaged or holds other data.
+    **Raises:** `FileNotFoundError` if a file is missing, and [`shootax.FileFormatError`][] if a file is
+    damaged or contains other data.
 
     !!! example
 
@@ -102,7 +102,7 @@ def mnist(
     if not folder:
         raise FileNotFoundError(
             "MNIST is not part of shootax, and nothing is downloaded. Get the four IDX files or an "
-            f"mnist.npz, and give their folder: mnist(folder), --data, or {VARIABLE}."
+            f"mnist.npz, and give their folder by mnist(folder), --data, or {VARIABLE}."
         )
     return _read(str(pathlib.Path(folder).expanduser()), bool(verify))
 
@@ -115,13 +115,14 @@ def _read(folder: str, verify: bool) -> tuple[LabelledImages, LabelledImages]:
         images, labels = arrays[f"{kind}_images"], arrays[f"{kind}_labels"]
         if len(images) != len(labels):
             raise FileFormatError(
-                f"{path} has {len(images)} {kind} images but {len(labels)} labels; expected as many."
+                f"{path} has {len(images)} {kind} images but {len(labels)} labels. Expected equal "
+                "numbers."
             )
     if verify:
         for name, array in arrays.items():
             if hashlib.sha256(np.ascontiguousarray(array).tobytes()).hexdigest() != CHECKSUMS[name]:
                 raise FileFormatError(
-                    f"The {name.replace('_', ' ')} in {path} are not those of MNIST: their checksum "
+                    f"The {name.replace('_', ' ')} in {path} are not those of MNIST: the checksum "
                     "differs. Use mnist(folder, verify=False) for other data in this format."
                 )
     train, test = (
@@ -140,7 +141,7 @@ def _arrays(path: pathlib.Path) -> dict[str, np.ndarray]:
     if missing:
         raise FileNotFoundError(
             f"{path} has no mnist.npz and no {', '.join(missing)} (plain or .gz). Give the folder that "
-            "has them."
+            "contains them."
         )
     return {name: _from_idx(file) for name, file in found.items() if file is not None}
 
@@ -167,7 +168,7 @@ def _from_idx(path: pathlib.Path) -> np.ndarray:
             raise
         raise FileFormatError(f"{path} is damaged: {error}.") from error
     if len(content) != number:
-        raise FileFormatError(f"{path} is damaged: its length is not what its header says.")
+        raise FileFormatError(f"{path} is damaged: its length does not match its header.")
     return np.frombuffer(content, np.uint8).reshape(shape)
 
 
@@ -183,7 +184,7 @@ def _from_npz(path: pathlib.Path) -> dict[str, np.ndarray]:
     except (OSError, EOFError, ValueError, AttributeError, zlib.error, zipfile.BadZipFile) as error:
         if isinstance(error, FileNotFoundError | PermissionError):
             raise
-        raise FileFormatError(f"{path} is damaged, or no .npz file: {error}.") from error
+        raise FileFormatError(f"{path} is damaged, or not an .npz file: {error}.") from error
 
 
 def _checked(name: str, array: np.ndarray, path: pathlib.Path) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""Handwritten threes that turn once around."""
+"""Sequences of rotating handwritten threes."""
 
 import functools
 import importlib.resources
@@ -12,12 +12,12 @@ from shootax.data._sequences import Sequences
 FRAMES = 16
 TRAINING = 500
 HELD_OUT = 3
-"""The frame that training never sees, and that the test asks for."""
+"""The index of the frame that training never sees and the test predicts."""
 
 
 @functools.cache
 def threes() -> np.ndarray:
-    """The 1042 threes among the training images 1000 to 10999 of MNIST, as bytes `(1042, 28, 28)`.
+    """Load the 1042 threes among the MNIST training images 1000 to 10999, as bytes `(1042, 28, 28)`.
 
     MNIST is by Yann LeCun and Corinna Cortes, CC BY-SA 3.0; see the notice beside the file.
 
@@ -36,10 +36,11 @@ def threes() -> np.ndarray:
 
 @functools.cache
 def rotating_mnist() -> tuple[Sequences, Sequences]:
-    """Sequences of 16 frames, each turned by 24 degrees more than the last: 500 to train, 542 to test.
+    """Load 500 training and 542 test sequences of rotating threes, with 16 frames each.
 
-    Frame 15 has turned by 360 degrees and equals frame 0. Frames are turned with cubic splines and
-    then scaled to [0, 1] each. The times are 0, 0.1, …, 1.5.
+    Each frame is rotated by 24 degrees more than the last. Frame 15 is rotated by 360 degrees and equals
+    frame 0. Frames are rotated with cubic splines, and each is then scaled to [0, 1]. The times are
+    0, 0.1, …, 1.5.
 
     !!! example
 
@@ -54,9 +55,9 @@ def rotating_mnist() -> tuple[Sequences, Sequences]:
 
 
 def turning(images: np.ndarray) -> Sequences:
-    """Sequences of images that turn once around, in 16 frames.
+    """Rotate images by 360 degrees in sequences of 16 frames.
 
-    **Arguments:** `images`: `(n, height, width)`.
+    **Arguments:** `images`: the images, `(n, height, width)`.
 
     !!! example
 
@@ -81,14 +82,14 @@ def deformed(
     shear: float = 0.15,
     shift: float = 0.5,
 ) -> np.ndarray:
-    """Each image under a small affine map of its own, drawn uniformly.
+    """Deform each image by a small random affine map.
 
     **Arguments:**
 
-    - `images`: of shape `(n, height, width)`.
-    - `seed`: of the maps.
+    - `images`: the images, `(n, height, width)`.
+    - `seed`: the random seed.
     - `degrees`, `stretch`, `shear`, `shift`: the largest rotation, relative change of length along each
-        axis, shear, and translation (in pixels).
+        axis, shear, and translation (in pixels). Each map is drawn uniformly within these limits.
 
     !!! example
 
@@ -128,15 +129,15 @@ def _images(images: np.ndarray) -> np.ndarray:
     images = np.asarray(images)
     if images.ndim != 3 or images.dtype.kind not in "biuf":
         raise ValueError(
-            f"images must be numbers of shape (n, height, width), got an array of shape {images.shape} "
-            f"and dtype {images.dtype}."
+            "images must be an array of numbers of shape (n, height, width), got shape "
+            f"{images.shape} and dtype {images.dtype}."
         )
     return images.astype(float)
 
 
 def turned(images: np.ndarray, degrees: float) -> np.ndarray:
-    """Images `(n, height, width)` turned about their middle, against the clock, by cubic splines, and
-    cut to their size."""
+    """Rotate images `(n, height, width)` about their centre, anticlockwise, by cubic splines. The
+    results are cropped to the size of the images."""
     from scipy import ndimage
 
     return ndimage.rotate(images, degrees, axes=(2, 1), reshape=False, order=3)

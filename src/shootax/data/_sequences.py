@@ -1,4 +1,4 @@
-"""Sequences of frames at given times, some of them perhaps hidden: the data of latent models."""
+"""Sequences of frames at given times, with a mask: the data of latent models."""
 
 import dataclasses
 
@@ -11,9 +11,9 @@ from shootax.extend import as_numbers
 
 @dataclasses.dataclass(frozen=True)
 class Sequences:
-    """Sequences `(n, time, ...)`, the times of their frames, and a mask of those that are given.
+    """Sequences `(n, time, ...)`, the times of their frames, and a mask of the frames that are given.
 
-    Anything measured along time fits: images, angles of joints, prices.
+    A frame is anything measured at one time, such as an image, the angles of joints, or prices.
 
     !!! example
 
@@ -23,7 +23,7 @@ class Sequences:
 
         frames = np.random.default_rng(0).normal(size=(6, 4, 3))  # six sequences of four frames
         mask = np.ones((6, 4), bool)
-        mask[:, 2] = False  # hidden in all of them
+        mask[:, 2] = False  # not given in any sequence
         train, test = Sequences(frames, [0.0, 0.1, 0.2, 0.3], mask).split(4)
         print(len(train), len(test), train.shape)  # 4 2 (3,)
         ```
@@ -36,18 +36,18 @@ class Sequences:
     def __init__(self, frames: np.ndarray, times: object = None, mask: object = None):
         """**Arguments:**
 
-        - `frames`: numbers of shape `(n, time, ...)`.
-        - `times`: of the frames, increasing from 0; by default 0, 0.1, 0.2, …
-        - `mask`: which frames are given, `(n, time)`; by default all.
+        - `frames`: the frames, `(n, time, ...)`.
+        - `times`: the times of the frames, increasing from 0. The default is 0, 0.1, 0.2, …
+        - `mask`: which frames are given, `(n, time)`. By default all are given.
         """
         frames = np.asarray(frames)
         if frames.ndim < 3 or 0 in frames.shape:
             raise ValueError(
-                f"Sequences need frames of shape (n, time, ...), got {frames.shape}. Use "
+                f"frames must have shape (n, time, ...), not empty, got {frames.shape}. Use "
                 "frames[:, :, None] for sequences of numbers."
             )
         if frames.dtype.kind not in "fiub":
-            raise ValueError(f"Frames must be numbers, got an array of dtype {frames.dtype}.")
+            raise ValueError(f"frames must be numbers, got an array of dtype {frames.dtype}.")
         n, steps = frames.shape[:2]
         moments = 0.1 * np.arange(steps) if times is None else as_numbers(times)
         checks.real_numbers(moments, "times")
@@ -59,7 +59,7 @@ class Sequences:
         given = np.ones((n, steps), bool) if mask is None else np.asarray(mask).astype(bool)
         if given.shape != (n, steps) or not given.any(axis=1).all():
             raise ValueError(
-                f"mask must have shape {(n, steps)} with a given frame in every sequence; got shape "
+                f"mask must have shape {(n, steps)}, with a given frame in every sequence; got shape "
                 f"{given.shape}."
             )
         checks.finite(frames[given], "Frames that are given")
@@ -77,17 +77,18 @@ class Sequences:
         return self.frames.shape[2:]
 
     def first(self, number: int = 1) -> np.ndarray:
-        """The first frames, which an encoder sees: `(n, number, ...)`."""
+        """The first `number` frames of each sequence, `(n, number, ...)`, such as for an encoder."""
         if not 0 < number <= len(self.times) or not self.mask[:, :number].all():
             raise ValueError(
-                f"The first {number} frames are not all given, of {len(self.times)}. Ask for fewer."
+                f"The first {number} frames of {len(self.times)} must exist and be given in every "
+                "sequence. Use a smaller number, at least 1."
             )
         return self.frames[:, :number]
 
     def split(self, first: int) -> tuple["Sequences", "Sequences"]:
-        """The `first` sequences, and the rest."""
+        """Split into the first `first` sequences and the rest."""
         if not 0 < first < len(self):
-            raise ValueError(f"A split needs 0 < first < {len(self)}, got {first}.")
+            raise ValueError(f"first must satisfy 0 < first < {len(self)}, got {first}.")
         return self[:first], self[first:]
 
     def __getitem__(self, index: slice) -> "Sequences":

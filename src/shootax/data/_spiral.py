@@ -1,4 +1,4 @@
-"""The spiral $\\dot x = A x^3$ of the paper, and snippets of it."""
+"""The paper's spiral $\\dot x = A x^3$, and snippets of it."""
 
 import functools
 from typing import NamedTuple
@@ -19,7 +19,11 @@ T = 10.0
 class Spiral(NamedTuple):
     """A trajectory at equally spaced times; see [`shootax.data.spiral`][].
 
-    **Arguments:** `times`; `x`, the points at these times; `length`, the arc length up to each.
+    **Arguments:**
+
+    - `times`: the times.
+    - `x`: the points at these times.
+    - `length`: the arc length up to each point.
     """
 
     times: Float[np.ndarray, " points"]
@@ -28,14 +32,14 @@ class Spiral(NamedTuple):
 
 
 def velocity(x: np.ndarray) -> np.ndarray:
-    """$A x^3$ for each state of a batch, so that the first row of $A$ acts on the first component."""
+    """Compute $A x^3$ for a batch of states. The first row of `A` multiplies the first component."""
     return x**3 @ A
 
 
 def spiral(points: int = 200) -> Spiral:
-    """The trajectory from (2, 0) for $0 ≤ t ≤ 10$, exact to about 1e-11.
+    """Compute the trajectory from (2, 0) for $0 ≤ t ≤ 10$, with an error of about 1e-11.
 
-    **Arguments:** `points`: at how many equally spaced times.
+    **Arguments:** `points`: the number of equally spaced times.
 
     !!! example
 
@@ -65,12 +69,15 @@ def _solved(points: int) -> Spiral:
 
 
 def snippets(curve: Spiral, first: Array, points: int) -> tuple[Array, Array]:
-    """Short pieces of a trajectory.
+    """Cut short snippets out of a trajectory.
 
-    **Arguments:** the `curve`; `first`, the index of the first point of each piece; `points`, how many
-    points a piece has.
+    **Arguments:**
 
-    **Returns:** the starts `(batch, 2)` and the pieces `(batch, points, 2)`.
+    - `curve`: the trajectory.
+    - `first`: the index of the first point of each snippet.
+    - `points`: the number of points of a snippet.
+
+    **Returns:** the starts `(batch, 2)` and the snippets `(batch, points, 2)`.
 
     !!! example
 
@@ -88,7 +95,7 @@ def snippets(curve: Spiral, first: Array, points: int) -> tuple[Array, Array]:
 
 
 class SpiralSnippets(AbstractSampler):
-    """Snippets of the spiral, with starts drawn uniformly by arc length.
+    """A sampler of snippets of the spiral, with starts drawn uniformly by arc length.
 
     !!! example
 
@@ -108,9 +115,9 @@ class SpiralSnippets(AbstractSampler):
     def __init__(self, curve: Spiral, samples: int = 100, points: int = 5):
         """**Arguments:**
 
-        - `curve`: of [`shootax.data.spiral`][].
-        - `samples`: how many snippets an epoch has.
-        - `points`: how many points a snippet has.
+        - `curve`: the trajectory, from [`shootax.data.spiral`][].
+        - `samples`: the number of snippets per epoch.
+        - `points`: the number of points of a snippet.
         """
         checks.instance(curve, Spiral, "curve", "SpiralSnippets(spiral())")
         self.curve = curve
@@ -119,11 +126,12 @@ class SpiralSnippets(AbstractSampler):
         if points > len(curve.times):
             raise ValueError(
                 f"A snippet of {points} points is longer than the curve, which has "
-                f"{len(curve.times)}. Take fewer points, or spiral(points=...) with more."
+                f"{len(curve.times)} points. Use fewer points, or a curve with more, as in "
+                "spiral(points=...)."
             )
 
     def __call__(self, key: PRNGKeyArray) -> tuple[Array, Array]:
-        # A draw between two points of the curve starts at the first of them.
+        # An arc length between two points of the curve gives a snippet that starts at the first.
         last = len(self.curve.times) - self.points
         ends = jnp.asarray(self.curve.length[1 : last + 2], jnp.result_type(float))
         where = jax.random.uniform(key, (self.samples,), maxval=ends[-1])
