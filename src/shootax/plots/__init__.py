@@ -1,4 +1,4 @@
-"""Figures of models: of your own net, of fits, and of trajectories in the plane.
+"""Plots of your own net, of fits, and of trajectories in the plane.
 
 They need Matplotlib: `pip install 'shootax[plots]'`.
 """

@@ -1,4 +1,4 @@
-"""What happens along depth: the paths of inputs, and the weights."""
+"""Figures of the trajectories of inputs and of the weights over depth."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -14,10 +14,15 @@ SUBSCRIPTS = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
 
 
 def mapping_figure(nets: Mapping[str, Net], low: float, high: float, paths: int = 41) -> Any:
-    """The paths $x(t)$ of inputs between `low` and `high`, coloured by their start.
+    """Draw the trajectories $x(t)$ of inputs between `low` and `high`, coloured by their start.
 
-    **Arguments:** `nets` of one input, by title; the interval from `low` to `high`; the number of
-    `paths`.
+    **Arguments:**
+
+    - `nets`: nets with one input, by title.
+    - `low`, `high`: the ends of the interval.
+    - `paths`: the number of trajectories.
+
+    **Returns:** a Matplotlib figure.
 
     !!! example
 
@@ -45,10 +50,14 @@ def mapping_figure(nets: Mapping[str, Net], low: float, high: float, paths: int 
 
 
 def weights_figure(nets: Mapping[str, Net], most: int = 64) -> Any:
-    """The entries of θ over depth: a row of panels for each net, a column for each part of θ.
+    """Draw the entries of θ over depth: a row of panels for each net, a column for each part of θ.
 
-    **Arguments:** `nets` with one kind of field, by title; `most`, how many entries of a part are drawn,
-    those that change most.
+    **Arguments:**
+
+    - `nets`: nets whose fields are of the same kind, by title.
+    - `most`: the largest number of entries of a part to draw. Those that change most are drawn.
+
+    **Returns:** a Matplotlib figure.
 
     !!! example
 
@@ -78,7 +87,7 @@ def weights_figure(nets: Mapping[str, Net], most: int = 64) -> Any:
 
 
 def _parts(net: Net) -> tuple[np.ndarray, dict[str, np.ndarray]]:
-    """Times, and for each part of θ its entries at these times."""
+    """The times, and the entries of each part of θ at these times."""
     times = np.linspace(0, net.control.T, 51)
     theta = theta_path(net, times)
     leaves = jax.tree_util.tree_leaves_with_path(theta)

@@ -1,4 +1,4 @@
-"""Hamiltonian and penalty along depth."""
+"""Plot of the Hamiltonian and the penalty over depth."""
 
 from typing import Any
 
@@ -11,17 +11,17 @@ from shootax.plots._axes import CYCLE, checked_net, depths, make_axes, particle_
 
 
 def energy(net: Any, *, axes: Any = None) -> Any:
-    """Draws the penalty R(θ(t)) along the depth of a net and, for moving particles, the Hamiltonian.
+    """Plot the penalty R(θ(t)) over the depth of a net and, if particles move, the Hamiltonian.
 
-    The exact flow conserves the Hamiltonian, so a line that is not level shows that the integrator
-    takes too few steps. For a field linear in θ with a quadratic penalty both lines are the same.
+    The exact flow conserves the Hamiltonian. If its line is not level, the integrator takes too few
+    steps. For a field that is linear in θ, with a quadratic penalty, both lines are the same.
 
     **Arguments:**
 
-    - `net`: a [`shootax.Net`][] with any control but a baked one.
-    - `axes`: Matplotlib axes to draw into, instead of a new figure.
+    - `net`: a [`shootax.Net`][] that is not baked.
+    - `axes`: Matplotlib axes to draw into. The default is a new figure.
 
-    **Returns:** the Matplotlib axes, with a line for the Hamiltonian, if there is one, and one for
+    **Returns:** the Matplotlib axes, with a line for the Hamiltonian, if there is one, and a line for
     the penalty.
 
     !!! example
@@ -44,7 +44,7 @@ def energy(net: Any, *, axes: Any = None) -> Any:
     axis.plot(times, penalty_path(net, times), color=CYCLE[1], ls="--", label="penalty R")
     axis.set(xlabel="depth t", ylabel="energy")
     shown = np.concatenate([np.asarray(line.get_ydata()) for line in axis.lines])
-    # From zero on, else rounding fills the picture.
+    # The axis starts at zero, because otherwise rounding errors would fill the plot.
     axis.set_ylim(1.2 * min(0.0, shown.min()), 1.2 * max(0.0, shown.max()))
     axis.legend(frameon=False)
     return axis

@@ -1,4 +1,4 @@
-"""Fits of a function of one variable, and how depth brings them about."""
+"""Figure of fits of a function of one variable, and of their trajectories over depth."""
 
 from collections.abc import Mapping
 
@@ -13,9 +13,13 @@ PARTICLES = "positions of particles at t = 0"
 
 
 def fit_figure(nets: Mapping[str, Net], x: np.ndarray, y: np.ndarray, title: str):
-    """For each net its fit of `y` over `x` with its particles marked, and below it $x(t)$ over depth.
+    """Draw the fit of each net with its particles and, below it, $x(t)$ over depth.
 
-    **Arguments:** the `nets`, of one input, by their names; the data `x`, `y`; the `title`.
+    **Arguments:**
+
+    - `nets`: nets with one input, by name.
+    - `x`, `y`: the data.
+    - `title`: the title of the figure.
 
     **Returns:** a Matplotlib figure.
 
@@ -50,7 +54,7 @@ def fit_figure(nets: Mapping[str, Net], x: np.ndarray, y: np.ndarray, title: str
         below.set(xlabel="depth t")
     axes[0, 0].set_ylabel("y")
     axes[1, 0].set_ylabel("x(t)")
-    # Beside the panels, where it covers no curve; each kind of line once.
+    # The legend is outside the panels, where it covers no curve, and has each kind of line once.
     lines = {line.get_label(): line for panel in axes[0] for line in panel.get_lines()}
     figure.legend(lines.values(), lines.keys(), loc="outside lower center", ncols=len(lines))
     figure.suptitle(title)

@@ -1,4 +1,4 @@
-"""Data along depth."""
+"""Plot of the trajectories of data over depth."""
 
 from typing import Any, Literal
 
@@ -18,20 +18,20 @@ def flow(
     colour: Any = None,
     axes: Any = None,
 ) -> Any:
-    """Draws how a net moves a batch of inputs along its depth.
+    """Plot how a net moves a batch of inputs over its depth.
 
-    Outputs of one number are drawn against depth, outputs of two in the plane. Of larger ones you see
-    the two principal components of all that is drawn.
+    Outputs of dimension 1 are plotted against depth, outputs of dimension 2 in the plane. For larger
+    dimensions, the first two principal components of all trajectories are plotted.
 
     **Arguments:**
 
     - `net`: a [`shootax.Net`][].
     - `x`: a batch of inputs, as for `net(x)`.
-    - `times`: where to look, from 0 to T; by default 51 even times.
-    - `show`: `"output"`, what the readout makes of the state, which by default is its visible part; or
-        `"state"`, the whole of it.
-    - `colour`: one number for each sample, such as its class; by default the order of the samples.
-    - `axes`: Matplotlib axes to draw into, instead of a new figure.
+    - `times`: the times to plot, from 0 to T. The default is 51 evenly spaced times.
+    - `show`: `"output"` for the readout of the state, by default its visible part, or `"state"` for the
+        whole state.
+    - `colour`: a number for each sample, such as its class. The default is the order of the samples.
+    - `axes`: Matplotlib axes to draw into. The default is a new figure.
 
     **Returns:** the Matplotlib axes, with one line for each sample.
 
@@ -69,7 +69,7 @@ def flow(
 
 
 def _planar(paths: np.ndarray) -> tuple[np.ndarray, tuple[str, ...]]:
-    """Paths of at most two numbers, and what these are."""
+    """Trajectories in at most two dimensions, and the labels of the axes."""
     size = paths.shape[-1]
     if size == 1:
         return paths, ("x(t)",)
@@ -85,9 +85,9 @@ def _shades(colour: Any, samples: int) -> np.ndarray:
     values = np.arange(samples, dtype=float) if colour is None else np.asarray(colour, float)
     if values.shape != (samples,):
         raise ValueError(
-            f"`colour` must be one number for each of the {samples} samples, got shape "
+            f"`colour` must contain a number for each of the {samples} samples, got shape "
             f"{values.shape}."
         )
     span = np.ptp(values)
-    # The yellow end of the map is hard to see on white.
+    # The yellow end of the colour map is hard to see on white.
     return 0.9 * (values - values.min()) / (span if span > 0 else 1.0)

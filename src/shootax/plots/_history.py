@@ -1,4 +1,4 @@
-"""How a training went."""
+"""Plot of the history of a training."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -13,16 +13,16 @@ CURVES = ("objective", "data", "penalty", "validation")
 
 
 def history(result: Any, *, curves: Any = None, axes: Any = None) -> Any:
-    """Draws the curves of a training against the epoch, on a logarithmic scale.
+    """Plot the curves of a training against the epoch, on a logarithmic scale.
 
     **Arguments:**
 
-    - `result`: what [`shootax.fit`][] returns, or its `history`.
-    - `curves`: names in the history; by default `"objective"`, `"data"`, `"penalty"` and
-        `"validation"`, without those that were not recorded.
-    - `axes`: Matplotlib axes to draw into, instead of a new figure.
+    - `result`: the result of [`shootax.fit`][], or its `history`.
+    - `curves`: names in the history. The default is `"objective"`, `"data"`, `"penalty"` and
+        `"validation"`, as far as they were recorded.
+    - `axes`: Matplotlib axes to draw into. The default is a new figure.
 
-    **Returns:** the Matplotlib axes, with one line for each curve, labelled by its name.
+    **Returns:** the Matplotlib axes, with one line for each curve, labelled with its name.
 
     !!! example
 
@@ -42,7 +42,7 @@ def history(result: Any, *, curves: Any = None, axes: Any = None) -> Any:
     chosen = CURVES if curves is None else tuple(curves)
     unknown = [name for name in chosen if name not in recorded]
     if unknown and curves is not None:
-        raise ValueError(f"The history has no {unknown[0]!r}; it has {', '.join(recorded)}.")
+        raise ValueError(f"The history has no {unknown[0]!r}. Choose from {', '.join(recorded)}.")
     (axis,) = make_axes(axes).ravel()
     for name, colour in zip(chosen, CYCLE * 4, strict=False):
         values = np.asarray(recorded.get(name, ()), float)

@@ -1,4 +1,4 @@
-"""Particles along depth."""
+"""Plot of particles over depth."""
 
 from typing import Any
 
@@ -13,14 +13,14 @@ from shootax.plots._axes import (
 
 
 def particles(net: Any, *, times: Any = None, coordinate: int = 0, axes: Any = None) -> Any:
-    """Draws positions and momenta of the particles of a net along its depth.
+    """Plot the positions and momenta of the particles of a net over its depth.
 
     **Arguments:**
 
-    - `net`: a [`shootax.Net`][] with particles. Frozen ones are straight lines.
-    - `times`: where to look, from 0 to T; by default 51 even times.
-    - `coordinate`: which number of the state to draw. The visible part comes first.
-    - `axes`: two Matplotlib axes to draw into, instead of a new figure.
+    - `net`: a [`shootax.Net`][] with particles. Frozen particles are straight lines.
+    - `times`: the times to plot, from 0 to T. The default is 51 evenly spaced times.
+    - `coordinate`: the index of the entry of the state to plot. The visible part comes first.
+    - `axes`: two Matplotlib axes to draw into. The default is a new figure.
 
     **Returns:** an array of two Matplotlib axes, for positions and momenta, with one line for each
     particle.

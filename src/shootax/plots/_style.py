@@ -1,4 +1,4 @@
-"""One look for all figures: colour-blind safe, readable at column width, PNG and SVG."""
+"""The style of all figures: safe for colour-blind readers, and readable at column width."""
 
 import pathlib
 from typing import Any
@@ -25,9 +25,12 @@ STYLE: Any = {
 
 
 def new_figure(rows: int, columns: int, width: float, height: float):
-    """A figure and its grid of axes in the style of this library, drawn without a display.
+    """Create a figure and its grid of axes in the style of this library. It needs no display.
 
-    **Arguments:** the numbers of `rows` and `columns` of axes, `width` and `height` in inches.
+    **Arguments:**
+
+    - `rows`, `columns`: the numbers of rows and columns of axes.
+    - `width`, `height`: the size of the figure in inches.
 
     !!! example
 
@@ -49,9 +52,13 @@ def new_figure(rows: int, columns: int, width: float, height: float):
 
 
 def save_figure(figure, folder: str | pathlib.Path, name: str) -> list[pathlib.Path]:
-    """Writes a figure as PNG and SVG, and returns the paths.
+    """Write a figure as PNG and SVG, and return the paths.
 
-    **Arguments:** the `figure`, the `folder` to write to, and the `name` of the files without ending.
+    **Arguments:**
+
+    - `figure`: the figure.
+    - `folder`: the folder to write to.
+    - `name`: the name of the files, without ending.
 
     !!! example
 

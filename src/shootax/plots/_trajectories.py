@@ -1,4 +1,4 @@
-"""Trajectories in the plane: short pieces, and a long one."""
+"""Figure of trajectories in the plane: short pieces and a long one."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -14,13 +14,15 @@ def trajectories_figure(
     short: Mapping[str, Float[np.ndarray, "pieces times 2"]],
     long: Mapping[str, Float[np.ndarray, "times 2"]],
 ) -> Any:
-    """For each model short trajectories above a long one, with the truth in grey.
+    """Draw short trajectories of each model above a long one, with the true trajectory in grey.
 
     **Arguments:**
 
     - `truth`: the true points, `(points, 2)`.
-    - `short`: for each model, by name, what it predicts for short pieces, `(pieces, times, 2)`.
-    - `long`: the same for a long trajectory, `(times, 2)`.
+    - `short`: the predictions of each model, by name, for short pieces, `(pieces, times, 2)`.
+    - `long`: the predictions of each model, by name, for a long trajectory, `(times, 2)`.
+
+    **Returns:** a Matplotlib figure.
 
     !!! example
 

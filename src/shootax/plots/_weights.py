@@ -1,4 +1,4 @@
-"""Weights along depth."""
+"""Plots of weights over depth."""
 
 from typing import Any
 
@@ -10,15 +10,15 @@ from shootax.plots._axes import CYCLE, checked_net, depths, make_axes
 
 
 def weight_norms(net: Any, *, times: Any = None, axes: Any = None) -> Any:
-    """Draws the Frobenius norm of each weight of θ(t) along the depth of a net.
+    """Plot the Frobenius norm of each weight of θ(t) over the depth of a net.
 
     **Arguments:**
 
-    - `net`: a [`shootax.Net`][] with any control but a baked one.
-    - `times`: where to look, from 0 to T; by default 51 even times.
-    - `axes`: Matplotlib axes to draw into, instead of a new figure.
+    - `net`: a [`shootax.Net`][] that is not baked.
+    - `times`: the times to plot, from 0 to T. The default is 51 evenly spaced times.
+    - `axes`: Matplotlib axes to draw into. The default is a new figure.
 
-    **Returns:** the Matplotlib axes, with one line for each weight, labelled by its name.
+    **Returns:** the Matplotlib axes, with one line for each weight, labelled with its name.
 
     !!! example
 
@@ -43,16 +43,16 @@ def weight_norms(net: Any, *, times: Any = None, axes: Any = None) -> Any:
 
 
 def weight_matrices(net: Any, times: Any = None, *, axes: Any = None) -> Any:
-    """Draws the weights θ(t) as heat maps: a row for each weight, a column for each time.
+    """Plot the weights θ(t) as heat maps: a row for each weight, a column for each time.
 
-    All heat maps of a weight have one colour scale, which is symmetric about zero. A vector is drawn
-    as one column, and a convolution with its inputs and offsets side by side.
+    All heat maps of a weight share a colour scale, which is symmetric about zero. A vector is drawn as
+    one column, and a convolution with its inputs and offsets side by side.
 
     **Arguments:**
 
-    - `net`: a [`shootax.Net`][] with any control but a baked one.
-    - `times`: where to look, from 0 to T; by default the beginning, the middle and the end.
-    - `axes`: Matplotlib axes to draw into, one for each heat map, instead of a new figure.
+    - `net`: a [`shootax.Net`][] that is not baked.
+    - `times`: the times to plot, from 0 to T. The default is 0, T/2 and T.
+    - `axes`: Matplotlib axes to draw into, one for each heat map. The default is a new figure.
 
     **Returns:** an array `(weights, times)` of Matplotlib axes.
 
@@ -82,10 +82,10 @@ def weight_matrices(net: Any, times: Any = None, *, axes: Any = None) -> Any:
 
 
 def _named_weights(net: Net, when: np.ndarray) -> dict[str, np.ndarray]:
-    """Each array of θ along depth, `(times, ...)`, by its name."""
+    """Each array of θ over depth, `(times, ...)`, by its name."""
     if not jax.tree.leaves(net.field.theta):
         raise ValueError(
-            f"{type(net.field).__name__} has no weights θ to draw: its particles are the field. Use "
+            f"{type(net.field).__name__} has no weights θ to plot: its particles are the field. Use "
             "`particles`."
         )
     theta = theta_path(net, when)
