@@ -122,9 +122,7 @@ def test_labels_are_told_from_numbers():
     assert (kind, numbers.tolist(), times, names) == ("classes", [1, 0, 1], None, ["a", "b"])
     kind, numbers, _, names = _kind(lambda x: x, x, np.array([[1], [0], [1]]), None)
     assert (kind, numbers.tolist(), names) == ("classes", [1, 0, 1], ["0", "1"])
-    with pytest.raises(
-        ValueError, match=r"outputs of shape \(3, 2\), and the targets have shape \(3,\)"
-    ):
+    with pytest.raises(ValueError, match=r"shape \(3, 2\), but the targets have shape \(3,\)"):
         _kind(lambda x: x, x, np.array([2, 0, 1]), None)
     assert _kind(lambda x: x, x, 2 * x, None)[0] == "numbers"
     assert _kind(lambda x: x, x, None, [0.5])[:2] == (None, None)
@@ -329,7 +327,7 @@ def test_depths_are_grid_points():
     ("arguments", "message"),
     [
         ((None, np.ones((3, 1))), "without inputs"),
-        ((np.ones((4, 1)), np.ones((3, 1))), "4 samples and y has 3"),
+        ((np.ones((4, 1)), np.ones((3, 1))), "4 samples, but y has 3"),
         ((np.ones((3, 1)), np.ones((3, 2))), r"shape \(3, 1\)"),
     ],
 )

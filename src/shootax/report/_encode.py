@@ -1,4 +1,4 @@
-"""Numbers and text on their way into a page: small, exact enough, and never taken for markup."""
+"""Encode numbers and text for a page compactly, so that a browser never reads them as markup."""
 
 import base64
 import json
@@ -12,12 +12,12 @@ FLOATS = "<f4"
 
 
 def floats(values: Any) -> dict[str, Any]:
-    """An array in single precision, as the page reads it."""
+    """Encode an array in single precision."""
     return _array("f32", np.asarray(values), FLOATS)
 
 
 def small_integers(values: Any) -> dict[str, Any]:
-    """An array of whole numbers from 0 to 255."""
+    """Encode an array of integers from 0 to 255."""
     return _array("u8", np.asarray(values), BYTES)
 
 
@@ -34,7 +34,7 @@ def decoded(array: dict[str, Any]) -> np.ndarray:
 
 
 def plain(value: Any) -> Any:
-    """A value that strict JSON can hold: what is not finite becomes `None`, other things text."""
+    """Convert a value for strict JSON: NaN and infinity become `None`, objects become text."""
     if isinstance(value, dict):
         return {str(key): plain(each) for key, each in value.items()}
     if isinstance(value, list | tuple):
@@ -49,6 +49,6 @@ def plain(value: Any) -> Any:
 
 
 def embedded(value: Any) -> str:
-    """JSON for the inside of a `<script>` element, which no text in it can close."""
+    """JSON for the inside of a `<script>` element, escaped so that no text can close the element."""
     text = json.dumps(plain(value), allow_nan=False, separators=(",", ":"))  # ASCII alone
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")

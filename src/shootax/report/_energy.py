@@ -1,4 +1,4 @@
-"""What the weights cost along depth, and what each particle contributes."""
+"""The section on the cost of the weights over depth, and on the contribution of each particle."""
 
 from typing import Any
 
@@ -15,20 +15,20 @@ from shootax.report._paths import particles_at, without
 from shootax.report._subject import Part, Subject
 
 PARTICLES = 30
-"""So many particles are taken out one by one."""
+"""The largest number of particles that are removed one by one."""
 
 Trouble = (ValueError, NotConvergedError, UnboundedError, DivergedError)
 
 
 def energy_section(part: Part, subject: Subject, times: np.ndarray, theta: Any) -> dict[str, Any]:
-    """Hamiltonian, penalty and complexity along depth, and the particles one by one."""
+    """Hamiltonian, penalty and complexity over depth, and the contribution of each particle."""
     net, notes = part.net, []
     section: dict[str, Any] = {"notes": notes, "complexity": floats(_log_norms(theta))}
     try:
         section["rate"] = floats(_rates(net, times, theta))
         section["penalty"] = float(total_penalty(net))
     except Trouble as error:
-        notes.append(f"There is no penalty along depth: {error}")
+        notes.append(f"The penalty over depth is not shown: {error}")
     if isinstance(net.control, Particles):
         try:
             when, energy = sx.hamiltonian_path(net)
@@ -38,7 +38,7 @@ def energy_section(part: Part, subject: Subject, times: np.ndarray, theta: Any) 
                 np.max(np.abs(values - values[0])) / max(abs(values[0]), np.finfo(float).tiny)
             )
         except Trouble as error:
-            notes.append(f"There is no Hamiltonian along depth: {error}")
+            notes.append(f"The Hamiltonian over depth is not shown: {error}")
     if isinstance(net.control, AbstractParticleControl):
         section["particles"] = _contributions(part, subject, notes)
     return section
@@ -46,7 +46,7 @@ def energy_section(part: Part, subject: Subject, times: np.ndarray, theta: Any) 
 
 @eqx.filter_jit
 def total_penalty(net: Net) -> Array:
-    """$∫R\\, dt$ as one compiled program."""
+    """Compute $∫R\\, dt$ in one compiled program."""
     return sx.penalty(net)
 
 
@@ -57,7 +57,7 @@ def _rates(net: Net, times: np.ndarray, theta: PyTree[Array]) -> np.ndarray:
         return np.asarray(jax.jit(jax.vmap(penalty))(theta), np.float64)
     path = particles_at(net, times)
     if path is None:
-        raise ValueError(f"{type(penalty).__name__} depends on particles, and there are none here.")
+        raise ValueError(f"{type(penalty).__name__} needs particles, but this net has none.")
     return np.asarray(jax.vmap(lambda t, q: penalty(t, net.field, q))(theta, path[0]), np.float64)
 
 
@@ -72,7 +72,7 @@ def _log_norms(theta: PyTree[Array]) -> np.ndarray:
 
 
 def _contributions(part: Part, subject: Subject, notes: list[str]) -> dict[str, Any]:
-    """By how much loss and penalty change when one particle is taken out."""
+    """The changes of loss and penalty when one particle is removed."""
     net = part.net
     ensemble = net.control.ensemble  # pyright: ignore[reportAttributeAccessIssue]
     count = ensemble.particles
@@ -94,7 +94,7 @@ def _contributions(part: Part, subject: Subject, notes: list[str]) -> dict[str, 
             try:
                 outputs = _flat_outputs(subject, part.replaced(fewer))
                 losses.append(_measure(subject, outputs, reference) - before)
-            except Trouble:  # what is left of an inner maximisation need not have a maximum
+            except Trouble:  # without this particle, an inner maximisation may have no maximum
                 losses.append(float("nan"))
     measure = {"classes": "cross-entropy", None: "squared change of the output"}
     return {
@@ -111,7 +111,7 @@ def _flat_outputs(subject: Subject, model: Any) -> list[np.ndarray]:
 
 
 def _measure(subject: Subject, outputs: list[np.ndarray], reference: Any) -> float:
-    """The loss of outputs, or without targets how far they are from the model's own."""
+    """The loss of outputs or, without targets, their distance from the model's outputs."""
     if subject.kind == "classes":
         scores = outputs[0] - outputs[0].max(axis=1, keepdims=True)
         logs = scores - np.log(np.sum(np.exp(scores), axis=1, keepdims=True))

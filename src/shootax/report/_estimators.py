@@ -1,4 +1,4 @@
-"""Fitted estimators: their nets work in scaled units, their users do not."""
+"""The subject of a report for fitted estimators, whose nets take scaled inputs."""
 
 from typing import Any
 
@@ -29,7 +29,7 @@ def of_estimator(estimator: Any, x: Any, y: Any, *, columns: Any = None) -> Subj
     if x is None:
         out.x = invented_inputs(estimator.net_)
         notes.append(
-            "No data were given: the points are random inputs, uniform between -1.5 and 1.5 standard "
+            "No data were given. The points are random inputs, uniform between -1.5 and 1.5 standard "
             "deviations of the training data."
         )
     elif hasattr(estimator, "horizon"):
@@ -52,8 +52,8 @@ def _table(out: Subject, x: Any, y: Any) -> None:
     x = np.asarray(x, np.float64)
     if x.ndim != 2 or x.shape[1] != out.estimator.n_features_in_:
         raise ValueError(
-            f"The estimator was fitted with {out.estimator.n_features_in_} columns; got inputs of "
-            f"shape {x.shape}."
+            f"x must have {out.estimator.n_features_in_} columns, as in fit; got inputs of shape "
+            f"{x.shape}."
         )
     scaler = out.estimator._x
     out.scale = lambda values: jnp.asarray(
@@ -72,22 +72,22 @@ def _table(out: Subject, x: Any, y: Any) -> None:
         out.kind = "numbers" if y is not None else None
         if out.estimator.n_repeated_inputs_:
             out.notes.append(
-                f"{out.estimator.n_repeated_inputs_} inputs that repeat in the training table have an "
-                "effect of their own, which `predict` adds; this page is about the net alone."
+                f"{out.estimator.n_repeated_inputs_} inputs that repeat in the training table have "
+                "their own effects, which `predict` adds. This page only shows the net."
             )
     if y is None:
         return
     y = np.asarray(y)
     if len(y) != len(x):
         raise ValueError(
-            f"x has {len(x)} samples and y has {len(y)}; give a target for each sample."
+            f"x has {len(x)} samples, but y has {len(y)}. Give a target for each sample."
         )
     if out.kind == "classes":
         known = {label: i for i, label in enumerate(out.classes)}
         strange = sorted({str(label) for label in y} - known.keys())
         if strange:
             raise ValueError(
-                f"The target has the class {strange[0]!r}, which the classifier was not fitted with."
+                f"y contains the class {strange[0]!r}, with which the classifier was not fitted."
             )
         out.y = np.asarray([known[str(label)] for label in y[chosen]])
     else:
@@ -98,12 +98,12 @@ def _table(out: Subject, x: Any, y: Any) -> None:
 
 
 def _sequences(out: Subject, x: np.ndarray) -> None:
-    """The last `horizon` entries are what is forecast, from the entries before them."""
+    """Set the data of a forecaster: it forecasts the last `horizon` entries from those before them."""
     estimator = out.estimator
     if x.ndim != 3 or x.shape[1] <= estimator.history_:
         raise ValueError(
-            "A forecaster needs sequences (sequences, times, features) longer than its history of "
-            f"{estimator.history_}; got shape {x.shape}."
+            "A forecaster needs sequences of shape (sequences, times, features) that are longer than "
+            f"its history of {estimator.history_} times; got shape {x.shape}."
         )
     chosen = chosen_samples(len(x), 50)
     if len(chosen) < len(x):
@@ -117,6 +117,6 @@ def _sequences(out: Subject, x: np.ndarray) -> None:
     out.raw = out.x
     if estimator.network_share_ < 1:
         out.notes.append(
-            f"The forecasts shown are an autoregression and {estimator.network_share_:.0%} of the net; "
-            "the rest of the page is about the net."
+            "The forecasts on this page are those of an autoregression plus "
+            f"{estimator.network_share_:.0%} of the net. The rest of the page only shows the net."
         )

@@ -1,4 +1,4 @@
-"""Facts about a model: what it is, how large, how it was made."""
+"""Facts about a model: its type, its size, and how it was made."""
 
 import contextlib
 import platform
@@ -15,13 +15,13 @@ from shootax.report._subject import Subject
 
 PACKAGES = ("jax", "equinox", "diffrax", "numpy", "plotly")
 LONG = 20
-"""Lists in a record that are longer are cut short."""
+"""The largest length of a list in a record that is shown in full."""
 
 Row = tuple[str, str]
 
 
 def facts_section(subject: Subject, record: dict[str, Any]) -> list[dict[str, Any]]:
-    """Tables of a title and rows `(name, value)`."""
+    """Tables, each with a title and rows `(name, value)`."""
     tables = []
     for part in subject.parts:
         title = "Model" if len(subject.parts) == 1 else part.name.capitalize()
@@ -74,7 +74,7 @@ def _solver(integrator: Any) -> str:
 
 
 def _against_direct(net: Net, particles: int | None) -> list[Row]:
-    """The same net with free weights, where the field has weights."""
+    """The numbers of parameters of the same net with free weights, if the field has weights."""
     try:
         weights = _size(net.field.theta)
     except ValueError:  # an RKHS field: its particles are the field
@@ -111,7 +111,7 @@ def _versions() -> list[Row]:
 
 
 def _shown(value: Any) -> str:
-    """A value of a record as text, long lists cut short."""
+    """A value of a record as text, with long lists shortened."""
     if isinstance(value, dict):
         return ", ".join(f"{key}: {_shown(each)}" for key, each in value.items())[:2000]
     if isinstance(value, list | tuple):

@@ -1,4 +1,4 @@
-"""The function, or the decision regions, that a net makes as depth grows: one or two inputs."""
+"""The function or the decision regions of a net with one or two inputs, at every depth."""
 
 from typing import Any
 
@@ -11,11 +11,11 @@ from shootax.report._subject import Part, Subject
 
 LINE, SIDE = 101, 25
 OUTPUTS = {1: 4, 2: 2}
-"""How many outputs are kept, by the number of inputs."""
+"""The largest number of outputs that are shown, by the number of inputs."""
 
 
 def function_section(part: Part, subject: Subject, times: np.ndarray) -> dict[str, Any]:
-    """Outputs on a grid of inputs at every depth, or why there are none."""
+    """Outputs on a grid of inputs at every depth, or the reason why there are none."""
     if len(subject.parts) > 1 or part.inputs is None or part.net is not subject.model:
         return {"why": "This picture is for a single net with its inputs."}
     raw = subject.x if subject.raw is None else subject.raw
@@ -32,7 +32,7 @@ def function_section(part: Part, subject: Subject, times: np.ndarray) -> dict[st
         grid = axes[0][:, None]
     else:
         axes = [np.linspace(low[i], high[i], SIDE) for i in range(2)]
-        grid = np.stack(np.meshgrid(*axes), axis=-1).reshape(-1, 2)  # (y, x), as a picture
+        grid = np.stack(np.meshgrid(*axes), axis=-1).reshape(-1, 2)  # (y, x), as in an image
     inputs = jnp.asarray(subject.scale(grid), jax.tree.leaves(part.inputs)[0].dtype)
     outputs = np.swapaxes(np.asarray(part.net(inputs, times), np.float64), 0, 1)
     if outputs.ndim != 3:
@@ -47,7 +47,7 @@ def function_section(part: Part, subject: Subject, times: np.ndarray) -> dict[st
 
 
 def _shown(outputs: np.ndarray, subject: Subject, inputs: int) -> dict[str, Any]:
-    """`values[frame, output, place]`, or the class at every place."""
+    """`values[frame, output, point]`, or the class at every point."""
     frames, places, count = outputs.shape
     if subject.classes:
         if inputs == 2 and count <= 255:

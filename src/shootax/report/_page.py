@@ -1,4 +1,4 @@
-"""The page around the numbers."""
+"""The HTML page of a report."""
 
 import html
 from importlib import resources
@@ -8,73 +8,75 @@ POLICY = (
     "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; "
     "img-src data: blob:; base-uri 'none'; form-action 'none'"
 )
-"""What a browser lets the page do: nothing that reaches outside of it."""
+"""The content security policy: a browser blocks all access to anything outside of the page."""
 
 SECTIONS = (
     (
         "flow",
         "Flow",
-        "Each dot is one sample, on its way from the lifted input at depth 0 to the state that the "
-        "readout sees at the end. Diamonds are the particles, which move as samples do and generate "
-        "the weights; arrows are their momenta, all at the same scale.",
+        "Each dot is a sample. It moves from the lifted input at depth 0 to the input of the readout "
+        "at the end. Diamonds are the particles, which move in the same flow and generate the "
+        "weights. Arrows are their momenta, all at the same scale.",
     ),
     (
         "function",
         "Function",
-        "What the network would answer if it stopped at the depth of the slider: the readout applied "
-        "to the states there, for inputs all over the plane or line. Marks are the data.",
+        "The output of the network if it stopped at the depth of the slider: the readout applied to "
+        "the states there, for inputs on a grid. Marks are the data.",
     ),
     (
         "weights",
         "Weights",
-        "The size of every part θₖ of the weights along depth; below, the chosen matrix at the depth "
-        "of the slider and its singular values. In a field that is linear in θ, K particles make "
+        "The norm of every part θₖ of the weights over depth. Below, the chosen matrix at the depth of "
+        "the slider and its singular values. In a field that is linear in θ, K particles generate "
         "matrices of rank at most K: singular values beyond the dashed line are zero.",
     ),
     (
         "energy",
         "Energy",
-        "The Hamiltonian along depth, which the flow conserves up to the error of the integrator, the "
-        "penalty R(θ(t)), and the complexity log₂ Σ‖θₖ(t)‖² of the matrices.",
+        "Three quantities over depth: the Hamiltonian, which the flow conserves up to the error of "
+        "the integrator, the penalty R(θ(t)), and the complexity log₂ Σ‖θₖ(t)‖² of the matrices.",
     ),
     (
         "particles",
         "Particles one by one",
-        "By how much loss and penalty change when one particle is taken out and all else stays as it "
-        "is, other nets included. A bar near zero is a particle that could go; a loss that falls "
-        "means that the particle does harm on these data.",
+        "The change of loss and penalty when one particle is removed and everything else, including "
+        "other nets, is unchanged. If a bar is near zero, the particle is dispensable. If the loss "
+        "decreases, the particle does harm on these data.",
     ),
     (
         "training",
         "Training",
-        "The objective that was minimised, the data term and the penalty it is made of, the validation "
-        "loss and the learning rate, epoch by epoch.",
+        "The minimised objective, its data term and penalty, the validation loss and the learning "
+        "rate, by epoch.",
     ),
     (
         "results",
         "Predictions",
-        "What the model predicts against what is true, for the samples of this report.",
+        "Predicted against true values, for the samples of this report.",
     ),
-    ("facts", "Facts", "What the model is, how many parameters it has, and how it was made."),
+    ("facts", "Facts", "The type of the model, its number of parameters, and how it was made."),
 )
 
 
 def asset(name: str) -> str:
-    """A file of this room's page."""
+    """The text of a style sheet or script that is stored in this package."""
     return (resources.files("shootax.report") / "page" / name).read_text(encoding="utf-8")
 
 
 def plotly_script() -> str:
-    """The whole of plotly.js, from the Python package that ships it."""
+    """The source of plotly.js, from the installed package `plotly`."""
     try:
         from plotly.offline import get_plotlyjs
     except ImportError as error:
-        raise ImportError("A report needs Plotly: pip install 'shootax[report]'") from error
+        raise ImportError(
+            "A report needs Plotly. Install it with pip install 'shootax[report]'."
+        ) from error
     return get_plotlyjs()
 
 
 def page(payload: dict[str, Any], json_text: str) -> str:
-    """The document, with scripts, styles and numbers inside."""
+    """The HTML document, which contains its scripts, styles and numbers."""
     title = html.escape(payload["title"])
     links = "".join(f'<a href="#{name}">{html.escape(text)}</a>' for name, text, _ in SECTIONS)
     sections = "".join(_section(*section, payload) for section in SECTIONS)

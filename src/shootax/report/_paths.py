@@ -1,4 +1,4 @@
-"""Weights and particles at given depths: the one place that gets them from the library."""
+"""Weights and particles of a net at given depths."""
 
 from typing import Any
 
@@ -13,13 +13,13 @@ from shootax import Net, Particles
 from shootax.extend import AbstractFixedStep, AbstractParticleControl, AtNodes, AtTimes, Stagewise
 
 FEWEST, MOST = 20, 24
-"""Bounds for the number of steps of the slider, where there is a choice."""
+"""Bounds for the number of steps of the slider, except for baked nets."""
 
 
 def depths(net: Net) -> np.ndarray:
-    """The depths that a report shows: grid points of the integrator, finer where those are few.
+    """The depths that a report shows: the grid points of the integrator, refined if there are few.
 
-    A baked net has states at its grid points alone.
+    A baked net only has states at its grid points.
     """
     T, integrator = net.control.T, net.integrator
     if not isinstance(integrator, AbstractFixedStep):
@@ -40,7 +40,7 @@ def theta_at(net: Net, times: np.ndarray) -> PyTree[Array]:
 
 
 def _stage_theta(control: Stagewise, times: np.ndarray) -> PyTree[Array]:
-    """The first stage of the step that begins at each depth; at the end, the last stage of all."""
+    """θ at the first stage of the step that starts at each depth; at T, θ at the last stage."""
     steps = jax.tree.leaves(control.theta)[0].shape[0]
     number = np.round(np.asarray(times) * steps / control.T).astype(int)
     step = np.minimum(number, steps - 1)
@@ -53,7 +53,7 @@ def particles_at(net: Net, times: np.ndarray) -> tuple[PyTree[Array], PyTree[Arr
     control = net.control
     if not isinstance(control, AbstractParticleControl):
         return None
-    if not isinstance(control, Particles):  # they stay where they are
+    if not isinstance(control, Particles):  # static particles do not move
         ensemble = control.ensemble
         still = jax.tree.map(lambda leaf: jnp.stack([leaf] * len(times)), (ensemble.q, ensemble.p))
         return still
@@ -80,7 +80,7 @@ def _solved(net: Net, save: Any) -> tuple[PyTree[Array], PyTree[Array]]:
 
 
 def without(net: Net, particle: int) -> Net:
-    """The same net with one particle less; the last one loses its momentum instead."""
+    """The net without one particle. If it is the only one, its momentum becomes zero instead."""
     ensemble = net.control.ensemble  # pyright: ignore[reportAttributeAccessIssue]
     if ensemble.particles == 1:
         still = jax.tree.map(jnp.zeros_like, ensemble.p)

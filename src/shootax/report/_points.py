@@ -1,4 +1,4 @@
-"""Data and particles on their way through depth, in coordinates that can be drawn."""
+"""Trajectories of data and particles over depth, in coordinates that can be plotted."""
 
 from typing import Any
 
@@ -10,13 +10,13 @@ from shootax.report._paths import particles_at
 from shootax.report._subject import Part, Subject
 
 COORDINATES, COMPONENTS = (8, 4), (3, 2)
-"""How many can be chosen, where a model has one net and where it has several."""
+"""The largest number of coordinates to choose from, for a model with one net and with several."""
 
 PARTICLES = 60
-"""So many particles are drawn."""
+"""The largest number of particles that are drawn."""
 
 LARGEST = 1024
-"""Principal components are worked out for states of at most so many numbers."""
+"""The largest dimension of states for which principal components are computed."""
 
 
 def flow_section(part: Part, subject: Subject, times: np.ndarray) -> dict[str, Any]:
@@ -51,9 +51,9 @@ def flow_section(part: Part, subject: Subject, times: np.ndarray) -> dict[str, A
 
             axes.append(_axis(name, along, data, q, p, lambda z, d=direction: z @ d))
     if len(kept) < count:
-        notes.append(f"{len(kept)} of the {count} coordinates can be chosen: those that vary most.")
+        notes.append(f"You can choose among {len(kept)} of {count} coordinates, which vary most.")
     if part.net.field.free_axes:
-        notes.append("The states are images; each coordinate is the mean of one channel.")
+        notes.append("The states are images. Each coordinate is the mean of one channel.")
     return {
         "axes": axes,
         "colours": _colours(part, subject),
@@ -64,7 +64,7 @@ def flow_section(part: Part, subject: Subject, times: np.ndarray) -> dict[str, A
 
 
 def _vectors(part: Part, tree: Any) -> np.ndarray:
-    """States as vectors, `(frames, samples, coordinates)`; images as the means of their channels."""
+    """States as vectors, `(frames, samples, coordinates)`. Images become the means of their channels."""
     leaves = [np.asarray(leaf, np.float64) for leaf in jax.tree.leaves(tree)]
     if part.net.field.free_axes:
         leaves = [leaf.mean(axis=tuple(range(3, leaf.ndim))) for leaf in leaves]
@@ -90,7 +90,7 @@ def _names(part: Part) -> list[str]:
 
 
 def _kept(states: np.ndarray, names: list[str], visible: int, most: int) -> list[int]:
-    """The visible coordinates first, then those that vary most."""
+    """The indices of the coordinates to keep: the visible ones first, then those that vary most."""
     if len(names) <= most:
         return list(range(len(names)))
     first = list(range(min(visible, most - 2)))
@@ -112,7 +112,7 @@ def _axis(name: str, along: Any, data: Any, q: Any, p: Any, turned: Any = None) 
 
 
 def _principal(states: np.ndarray, most: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Centre, directions and shares of the variance, over samples and depths together."""
+    """The centre, the principal directions and their shares of the variance, over samples and depths."""
     flat = states.reshape(-1, states.shape[-1])
     flat = flat[np.isfinite(flat).all(axis=1)]
     if len(flat) < 2:
@@ -129,7 +129,7 @@ def _principal(states: np.ndarray, most: int) -> tuple[np.ndarray, np.ndarray, n
 
 
 def _colours(part: Part, subject: Subject) -> list[dict[str, Any]]:
-    """What the points can be coloured by: the target, then inputs."""
+    """The quantities that can colour the points: the target, then inputs."""
     found: list[dict[str, Any]] = []
     if part.inputs is None:
         return found

@@ -1,4 +1,4 @@
-"""How far the trainings in a folder are, read from their files and from nothing else."""
+"""The progress of the trainings in a folder, read only from their files."""
 
 import json
 import os
@@ -15,13 +15,13 @@ from shootax.sweeps import Store
 
 LARGEST_JSON, LARGEST_CHECKPOINT = 8_000_000, 2_000_000_000
 RUNS, CURVES, POINTS = 500, 12, 200
-"""At most so many runs, curves and points of a curve are sent to the page."""
+"""The largest numbers of runs, of curves and of points per curve that are sent to the page."""
 
 NAME = re.compile(r"history\.(\d+)\.(.+)", re.DOTALL)
 
 
 def progress(folder: pathlib.Path) -> dict[str, Any]:
-    """Finished runs, curves of trainings under way, what is left and about when it ends."""
+    """Finished runs, curves of running trainings, the number of runs left, and the time they need."""
     settings = _settings(folder)
     groups, damaged = _groups(folder)
     runs = [run for _, _, group in groups for run in group]
@@ -45,7 +45,7 @@ def progress(folder: pathlib.Path) -> dict[str, Any]:
 
 
 def inside(folder: pathlib.Path, path: pathlib.Path, largest: int) -> bool:
-    """Whether a path is an ordinary file of the folder itself: no link leads out of it."""
+    """Whether a path is a regular file inside the folder, and no link leads out of the folder."""
     try:
         real = pathlib.Path(os.path.realpath(path))
         return (
@@ -73,7 +73,7 @@ def _settings(folder: pathlib.Path) -> dict[str, Any]:
 
 
 def _groups(folder: pathlib.Path) -> tuple[list[tuple[float, str, list[dict]]], list[str]]:
-    """When each group of runs ended, its name and its runs, in the order of time."""
+    """The end, the name and the runs of each group, in the order of time, and damaged files."""
     found, damaged = [], []
     for path in _listed(folder / "runs", ".json"):
         try:
@@ -81,11 +81,11 @@ def _groups(folder: pathlib.Path) -> tuple[list[tuple[float, str, list[dict]]], 
                 raise ValueError
             runs = Store.read_runs(path)
             when = path.stat().st_mtime
-        except (OSError, ValueError):  # half written, too large, or gone since it was listed
+        except (OSError, ValueError):  # incomplete, too large, or deleted since it was listed
             damaged.append(path.name)
             continue
         found.append((when, path.stem, [_plain_run(run) for run in runs]))
-    if not found and not damaged:  # a compact copy of a sweep has its results alone
+    if not found and not damaged:  # a compact copy of a sweep only has its results
         runs = _read_json(folder, folder / "results.json")
         if isinstance(runs, list) and all(isinstance(run, dict) for run in runs):
             found = [(0.0, "results", [_plain_run(run) for run in runs])]
@@ -124,7 +124,7 @@ def _counted(values: Iterable[Any]) -> dict[str, int]:
 
 
 def _planned(settings: dict[str, Any]) -> int | None:
-    """How many runs a sweep consists of, where its settings tell."""
+    """The number of runs of a sweep, if its settings determine it."""
     configurations, seeds = settings.get("configurations"), settings.get("seeds")
     if isinstance(configurations, list) and isinstance(seeds, list):
         return len(configurations) * len(seeds)
@@ -141,7 +141,8 @@ def _planned(settings: dict[str, Any]) -> int | None:
 
 
 def _seconds_left(ends: list[tuple[float, int]], left: int | None) -> float | None:
-    """By the usual time between the ends of groups, which an interruption does not change."""
+    """Estimate the remaining time from the median time between the ends of groups, which an
+    interruption hardly changes."""
     if not left or len(ends) < 2:
         return 0.0 if left == 0 else None
     gaps = [
@@ -156,7 +157,7 @@ def _short(settings: dict[str, Any]) -> dict[str, str]:
 
 
 def _curves(folder: pathlib.Path) -> tuple[list[dict[str, Any]], list[str]]:
-    """The histories in the checkpoints of a sweep, or in those of the folder itself."""
+    """The histories in the checkpoints of a sweep or, otherwise, of the folder itself."""
     places = [*_listed(folder / "checkpoints", ".safetensors"), *_listed(folder, ".safetensors")]
     curves, unread = [], []
     for path in places:
@@ -166,7 +167,7 @@ def _curves(folder: pathlib.Path) -> tuple[list[dict[str, Any]], list[str]]:
             continue
         try:
             curves += _histories(path)
-        except Exception:  # written by others at any moment: whatever is wrong, the view goes on
+        except Exception:  # another process may be writing it, so no error may stop the view
             unread.append(path.name)
     return curves[:CURVES], unread
 
@@ -196,7 +197,7 @@ def _histories(path: pathlib.Path) -> list[dict[str, Any]]:
 
 
 def _thinned(column: np.ndarray) -> list[list[float | None]]:
-    """Pairs of an epoch and its value, not too many."""
+    """Pairs of an epoch and its value, thinned out if there are many."""
     kept = np.unique(np.round(np.linspace(0, max(len(column) - 1, 0), POINTS)).astype(int))
     kept = kept[kept < len(column)]
     return [[int(i) + 1, float(column[i]) if np.isfinite(column[i]) else None] for i in kept]

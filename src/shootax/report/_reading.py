@@ -1,4 +1,4 @@
-"""From what the user hands in to the subject of a report."""
+"""Check the arguments of a report, and convert them to its subject."""
 
 import contextlib
 from typing import Any
@@ -25,14 +25,14 @@ from shootax.report._subject import (
 def subject(
     model: Any, x: Any, y: Any, *, times: Any = None, columns: Any = None, classes: Any = None
 ) -> Subject:
-    """The subject for a model and its data, subsampled where there are many."""
+    """The subject for a model and its data, subsampled if there are many samples."""
     if hasattr(model, "net_"):
         from shootax.report._estimators import of_estimator
 
         return of_estimator(model, x, y, columns=columns)
     if isinstance(model, type) or not callable(model):
         raise ValueError(
-            f"A report needs a model, such as a Net or a fitted estimator; got a {type(model).__name__}."
+            f"A report needs a model, such as a Net or a fitted estimator, got {type(model).__name__}."
         )
     notes: list[str] = []
     columns = None if columns is None else [str(name) for name in columns]
@@ -55,10 +55,10 @@ def subject(
         x = invented_inputs(model)
         if x is not None:
             notes.append(
-                "No data were given: the points are random inputs, uniform between -1.5 and 1.5."
+                "No data were given. The points are random inputs, uniform between -1.5 and 1.5."
             )
     if x is None:
-        notes.append("No data were given, so the pictures show particles and weights alone.")
+        notes.append("No data were given, so the plots only show particles and weights.")
     kind, y, times, labels = _kind(model, x, y, times)
     if classes is not None:
         labels = [str(label) for label in classes]
@@ -76,7 +76,7 @@ def _numbers(leaf: Any, name: str = "x") -> np.ndarray:
 
 
 def _times(times: Any, y: Any) -> np.ndarray:
-    """Times that fit the targets, where there are any."""
+    """Check the times of the targets, if there are any."""
     found = _numbers(times, "times").astype(np.float64)
     if y is not None and (y.ndim < 2 or y.shape[1] != found.shape[-1]):
         raise ValueError(
@@ -86,7 +86,7 @@ def _times(times: Any, y: Any) -> np.ndarray:
 
 
 def _targets(y: Any) -> Any:
-    """Targets as one array, NaN where frames are masked."""
+    """Targets as one array, with NaN for masked frames."""
     if y is None:
         return None
     if isinstance(y, Masked):
@@ -100,10 +100,10 @@ def _subsampled(x: Any, y: Any, notes: list[str]) -> tuple[Any, Any]:
         return x, y
     samples = samples_of(x)
     if samples == 0:
-        raise ValueError("The data have no samples.")
+        raise ValueError("x must have at least one sample, got none.")
     if y is not None and len(y) != samples:
         raise ValueError(
-            f"x has {samples} samples and y has {len(y)}; give a target for each sample."
+            f"x has {samples} samples, but y has {len(y)}. Give a target for each sample."
         )
     chosen = chosen_samples(samples)
     if len(chosen) < samples:
@@ -112,7 +112,7 @@ def _subsampled(x: Any, y: Any, notes: list[str]) -> tuple[Any, Any]:
 
 
 def _kind(model: Any, x: Any, y: Any, times: Any) -> tuple[str | None, Any, Any, list[str]]:
-    """What the targets are, the targets as numbers, their times, and the names of classes."""
+    """The kind of the targets, the targets as numbers, their times, and the names of the classes."""
     if isinstance(model, LatentModel) and times is None:
         times = model.times
     if y is None:
@@ -134,8 +134,8 @@ def _kind(model: Any, x: Any, y: Any, times: Any) -> tuple[str | None, Any, Any,
     y = y.reshape(shape) if y.size == np.prod(shape) else y
     if y.shape != tuple(shape):
         raise ValueError(
-            f"The model gives outputs of shape {tuple(shape)}, and the targets have shape {y.shape}. "
-            "Give targets of the same shape, class numbers, or `times` for a sequence."
+            f"The outputs of the model have shape {tuple(shape)}, but the targets have shape {y.shape}. "
+            "Give targets of the same shape, class indices, or `times` for sequences."
         )
     return "numbers", y, None, []
 
@@ -147,26 +147,26 @@ def _input_names(x: Any) -> list[str]:
 
 
 def history_of(history: Any, model: Any, record: dict[str, Any]) -> dict[str, list[float]]:
-    """Curves of a training: given, of an estimator, or from the record of a file."""
+    """The curves of a training: the given ones, or those of an estimator or of the record of a file."""
     if history is None and hasattr(model, "loss_curve_"):
         history = {"objective": model.loss_curve_, "validation": model.validation_curve_}
     if history is None:
-        kept = record.get("history")  # of a file: anything can be in it
+        kept = record.get("history")  # from a file, so it can be anything
         return _columns(kept) if isinstance(kept, dict) else {}
     history = getattr(history, "history", history)
     if not isinstance(history, dict):
         raise ValueError(
-            f"history must be the `history` of a fit, a dictionary of columns; got {history!r}."
+            f"history must be the `history` of a fit, a dictionary of columns, got {history!r}."
         )
     found = _columns(history)
     strange = [name for name, c in history.items() if c is not None and str(name) not in found]
     if strange:
-        raise ValueError(f"history must have columns of numbers; {strange[0]!r} is none.")
+        raise ValueError(f"history must have columns of numbers, but {strange[0]!r} is not one.")
     return found
 
 
 def _columns(history: dict[Any, Any]) -> dict[str, list[float]]:
-    """The columns that hold numbers."""
+    """The columns of numbers."""
     found = {}
     for name, column in history.items():
         with contextlib.suppress(ValueError, TypeError):

@@ -1,4 +1,4 @@
-"""Predicted against true: numbers, classes, or the frames of sequences."""
+"""Predicted against true values: numbers, classes, or the frames of sequences."""
 
 from typing import Any
 
@@ -10,11 +10,11 @@ from shootax.report._subject import Subject
 
 OUTPUTS = 4
 NUMBERS = 30_000
-"""At most so many numbers of sequences are kept, for the predicted and for the true ones each."""
+"""The largest number of entries of sequences that are kept, separately for predicted and true ones."""
 
 
 def results_section(subject: Subject) -> dict[str, Any]:
-    """The picture that fits the targets, or why there is none."""
+    """The data of the plot for this kind of targets, or the reason why there is none."""
     if subject.x is None:
         return {
             "why": "No data were given. Give inputs and targets to compare predictions with them."
@@ -68,7 +68,7 @@ def _numbers(outputs: np.ndarray, subject: Subject) -> dict[str, Any]:
 
 
 def _sequences(subject: Subject) -> dict[str, Any]:
-    """Frames `(sequences, times, ...)`: vectors as they are, images thinned out if they are large."""
+    """Frames `(sequences, times, ...)`. Vectors are unchanged, and large images are thinned out."""
     leaves = jax.tree.leaves(subject.outputs())
     predicted = np.asarray(subject.unscale(np.asarray(leaves[0], np.float64)), np.float64)
     true = None
@@ -78,7 +78,7 @@ def _sequences(subject: Subject) -> dict[str, Any]:
         true = true.reshape(predicted.shape) if true.size == predicted.size else None
     error = None if true is None else float(np.nanmean((predicted - true) ** 2))
     image = predicted.ndim >= 4
-    if image:  # channels of an image side by side would not be one picture: the first is shown
+    if image:  # only the first channel is shown
         while predicted.ndim > 4:
             predicted = predicted[:, :, 0]
             true = None if true is None else true[:, :, 0]

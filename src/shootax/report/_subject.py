@@ -1,4 +1,4 @@
-"""What a report is about: a model, the nets inside it, and the data that pass through them."""
+"""The subject of a report: a model, the nets inside it, and their data."""
 
 import dataclasses
 from collections.abc import Callable
@@ -15,7 +15,7 @@ from shootax._checks import is_concrete
 from shootax.nn import ParticleChain
 
 SHOWN = 200
-"""So many samples move through the pictures."""
+"""The largest number of samples in the plots."""
 
 
 def _same(values: Any) -> Any:
@@ -24,7 +24,7 @@ def _same(values: Any) -> Any:
 
 @dataclasses.dataclass(frozen=True)
 class Part:
-    """One net of a model: its inputs, if they are known, and the model with another net instead."""
+    """One net of a model, its inputs if known, and a function that replaces the net in the model."""
 
     name: str
     net: Net
@@ -36,9 +36,9 @@ class Part:
 class Subject:
     """A model with data, in the units of its nets.
 
-    `kind` of the targets: `"numbers"`, `"classes"`, `"sequences"` or `None`. `scale` and `unscale`
-    are the units of an estimator; `raw` holds the inputs as the user has them, and `truth` the targets,
-    where `unscale` does not give them back.
+    `kind` is the kind of the targets: `"numbers"`, `"classes"`, `"sequences"` or `None`. `scale` and
+    `unscale` convert from and to the units of the data of an estimator. `raw` are the unscaled inputs,
+    and `truth` the unscaled targets, if `unscale` does not return them.
     """
 
     model: Any
@@ -58,13 +58,13 @@ class Subject:
     estimator: Any = None
 
     def outputs(self, model: Any = None) -> Any:
-        """The outputs for the samples in the pictures, at the times of the targets if it has any."""
+        """The outputs for the samples in the plots, at the times of the targets, if there are any."""
         model = self.model if model is None else model
         return model(self.x) if self.times is None else model(self.x, self.times)
 
 
 class _Recorder(eqx.Module):
-    """A net that notes what it is called with, in the order of the calls."""
+    """A net that records the inputs of its calls, in order."""
 
     net: Net
     number: int = eqx.field(static=True)
@@ -79,7 +79,7 @@ class _Recorder(eqx.Module):
 
 
 def unchained(model: Any) -> Any:
-    """The same model with blocks that pass their particles on as plain chains of nets."""
+    """The model, with every chain that passes particles on replaced by a plain chain of nets."""
 
     def one(leaf: Any) -> Any:
         if not isinstance(leaf, ParticleChain):
@@ -97,12 +97,12 @@ def _is_net(leaf: Any) -> bool:
 
 
 def parts_of(model: Any, x: Any, times: Any, notes: list[str]) -> list[Part]:
-    """The nets inside a model, each with the inputs that reach it."""
+    """The nets inside a model, each with its inputs."""
     leaves, tree = jax.tree.flatten(model, is_leaf=_is_net)
     places = [i for i, leaf in enumerate(leaves) if isinstance(leaf, Net)]
     if not places:
         raise ValueError(
-            f"There is no net in {type(model).__name__} to report on. Give a Net, a model that holds "
+            f"{type(model).__name__} contains no net to report on. Give a Net, a model that contains "
             "one, or a fitted estimator."
         )
     if isinstance(model, Net):
@@ -133,14 +133,14 @@ def _recorded(
             found.setdefault(number, value)
     if len(found) < len(places):
         notes.append(
-            "The inputs of some nets could not be looked at, because the model compiles the calls "
-            "of its nets; they are shown without data."
+            "The inputs of some nets are unknown, because the model compiles the calls of its nets. "
+            "These nets are shown without data."
         )
     return found
 
 
 def precision(model: Any) -> Any:
-    """The type of the numbers that a model is made of."""
+    """The dtype of a model's parameters."""
     return jnp.result_type(*(jax.tree.leaves(eqx.filter(model, eqx.is_inexact_array)) or [float]))
 
 
@@ -149,19 +149,19 @@ def samples_of(x: Any) -> int:
 
 
 def taken(tree: Any, chosen: np.ndarray) -> Any:
-    """Some samples of every array of a tree."""
+    """The chosen samples of every array of a tree."""
     return jax.tree.map(lambda leaf: np.asarray(leaf)[chosen], tree)
 
 
 def chosen_samples(samples: int, most: int = SHOWN) -> np.ndarray:
-    """All samples in order, or some, drawn always the same."""
+    """The indices of all samples or, if there are more than `most`, of a fixed random draw."""
     if samples <= most:
         return np.arange(samples)
     return np.sort(np.random.default_rng(0).choice(samples, most, replace=False))
 
 
 def invented_inputs(net: Net) -> Any:
-    """Random inputs for a net of which the lift tells their shape; otherwise `None`."""
+    """Random inputs for a net, if its lift determines their shape, and otherwise `None`."""
     lift, field = net.lift, net.field
     if not isinstance(lift, sx.nn.AbstractLift):
         return None

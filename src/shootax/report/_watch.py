@@ -1,4 +1,4 @@
-"""A page on this machine alone that shows how trainings go on."""
+"""A local web page that shows the progress of trainings."""
 
 import functools
 import html
@@ -24,9 +24,10 @@ HTML, SCRIPT = "text/html; charset=utf-8", "text/javascript; charset=utf-8"
 
 
 class Watch:
-    """Serves the progress of a sweep, or of checkpointed trainings, on the loopback address.
+    """A local web server for the progress of a sweep, or of trainings with checkpoints.
 
-    It reads files of the folder and writes nothing; the trainings do not know of it.
+    It listens on the loopback address. It only reads files of the folder, writes nothing, and does not
+    affect the trainings.
 
     !!! example
 
@@ -39,10 +40,14 @@ class Watch:
     """
 
     def __init__(self, folder: Any, port: int = 0):
-        """**Arguments:** the `folder`, and the `port`, 0 for any that is free."""
+        """**Arguments:**
+
+        - `folder`: the folder of the sweep or of the checkpoints.
+        - `port`: the port, 0 for a free one.
+        """
         self.folder = pathlib.Path(checks.path(folder, "folder"))
         if not self.folder.is_dir():
-            raise ValueError(f"There is no folder {folder} to watch.")
+            raise ValueError(f"There is no folder {folder} to watch. Check the path.")
         self.folder = self.folder.resolve()
         self._server = _Server((ADDRESS, port), _routes(self.folder))
         self._thread: threading.Thread | None = None
@@ -53,11 +58,11 @@ class Watch:
 
     @property
     def url(self) -> str:
-        """Where to look."""
+        """The address of the page."""
         return f"http://{ADDRESS}:{self.port}/"
 
     def serve(self) -> None:
-        """Answers until interrupted."""
+        """Serve until interrupted."""
         try:
             self._server.serve_forever()
         finally:
@@ -77,7 +82,7 @@ Route = tuple[str, Callable[[], str]]
 
 
 def _routes(folder: pathlib.Path) -> dict[str, Route]:
-    """All that there is to ask for. No part of a request is ever taken for the name of a file."""
+    """All paths that the server answers. No part of a request is ever used as a file name."""
 
     @functools.cache
     def plotly() -> str:
@@ -107,11 +112,11 @@ def _page(folder: pathlib.Path) -> str:
 <header><h1>{name}</h1></header>
 <main>
 <p id="state" role="status" aria-live="polite">Reading…</p>
-<section><h2>Trainings under way</h2>
-<p class="about">The curves in the checkpoints, which a training renews every half minute or so.</p>
+<section><h2>Running trainings</h2>
+<p class="about">The curves in the checkpoints, which a training updates about every 30 seconds.</p>
 <div id="curves-body"></div></section>
 <section><h2>Finished runs</h2>
-<p class="about">Each mark is one run; choose what to compare.</p>
+<p class="about">Each mark is a run. Choose what to compare.</p>
 <div class="controls" id="choices"></div><div id="runs-body"></div></section>
 <section><h2>Table of runs</h2><div class="wide"><table id="runs"></table></div></section>
 <section><h2>Settings</h2><table id="settings"></table></section>
@@ -125,7 +130,7 @@ def _page(folder: pathlib.Path) -> str:
 
 class _Server(http.server.ThreadingHTTPServer):
     daemon_threads = True
-    # A view that was killed can be started again at once. Windows would let two share a port.
+    # A server that was killed can be restarted at once. On Windows, two could share a port.
     allow_reuse_address = os.name != "nt"
 
     def __init__(self, address: tuple[str, int], routes: dict[str, Route]):
@@ -147,7 +152,8 @@ class _Handler(http.server.BaseHTTPRequestHandler):
         server = self.server
         assert isinstance(server, _Server)
         hosts = {f"{name}:{server.server_address[1]}" for name in (ADDRESS, "localhost")}
-        # A page elsewhere may let its own name lead here; it must not get to read this one.
+        # Another site may resolve its own host name to this address (DNS rebinding). It must not read
+        # this page.
         if (
             self.headers.get_all("Host") is None
             or not set(self.headers.get_all("Host", [])) <= hosts
@@ -155,7 +161,7 @@ class _Handler(http.server.BaseHTTPRequestHandler):
             self._send(
                 HTTPStatus.FORBIDDEN,
                 "text/plain",
-                "This server answers on this machine alone.\n",
+                "This server only answers on this machine.\n",
                 with_body,
             )
             return
@@ -181,4 +187,4 @@ class _Handler(http.server.BaseHTTPRequestHandler):
             self.wfile.write(body)
 
     def log_message(self, format: str, *args: Any) -> None:
-        """Says nothing: the page asks every few seconds."""
+        """Log nothing, because the page sends a request every few seconds."""

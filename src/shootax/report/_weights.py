@@ -1,4 +1,4 @@
-"""The weights along depth: norms, matrices, singular values."""
+"""The section on the weights over depth: norms, matrices, singular values."""
 
 from typing import Any
 
@@ -10,19 +10,19 @@ from shootax.report._encode import floats
 from shootax.report._subject import Part, Subject
 
 SIDE, SMALL = 28, 14
-"""Of larger matrices the corner with so many rows and columns is drawn; the smaller one where a model
-has several nets."""
+"""The largest numbers of rows and columns that are drawn of a matrix, for a model with one net and with
+several. Of larger matrices a corner is drawn."""
 
 VALUES = 40
 LARGEST = 400
-"""Singular values are worked out for matrices whose shorter side has at most so many entries."""
+"""The largest shorter side of matrices whose singular values are computed."""
 
 FRAMES = 8
-"""Of large matrices so many depths are kept."""
+"""The number of depths at which large matrices are kept."""
 
 
 def weights_section(part: Part, subject: Subject, theta: Any) -> dict[str, Any]:
-    """Norms of every part of θ, and for matrices what they look like and their singular values."""
+    """The norms of all parts of θ and, for matrices, their entries and singular values."""
     side = SIDE if len(subject.parts) == 1 else SMALL
     parts = []
     for path, leaf in jax.tree_util.tree_leaves_with_path(theta):

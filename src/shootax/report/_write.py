@@ -1,4 +1,4 @@
-"""A report in one HTML file."""
+"""Write a report to an HTML file."""
 
 import os
 import pathlib
@@ -20,7 +20,7 @@ from shootax.report._subject import Part, Subject
 from shootax.report._weights import weights_section
 
 NETS = 4
-"""Of a model with more nets, the first so many are shown."""
+"""The largest number of nets of a model that are shown."""
 
 
 def write(
@@ -36,24 +36,25 @@ def write(
     record: dict[str, Any] | None = None,
     title: str | None = None,
 ) -> pathlib.Path:
-    """Writes an interactive report on a model: one HTML file that needs no network.
+    """Write an interactive report on a model to an HTML file, which you can open offline.
 
-    It shows data and particles moving through depth, the function that the net makes as depth grows,
-    weights, energy, what each particle contributes, training curves, predictions and facts.
+    It shows how data and particles move over depth, the function at every depth, the weights, the
+    energy, the contribution of each particle, training curves, predictions and facts.
 
     **Arguments:**
 
-    - `net`: a [`shootax.Net`][], baked or not, a model that holds some (a chain, a classifier of
-        images, a latent model), or a fitted estimator of `shootax.sklearn`.
-    - `path`: where to write; the usual ending is `.html`.
-    - `x`, `y`: data to look at, and their targets: numbers, classes (class numbers or text), or
-        sequences `(samples, times, ...)`. Of more than 200 samples some are drawn. Without data a net
-        is shown with random inputs.
-    - `history`: the `history` of a fit, or what [`shootax.fit`][] returned.
-    - `times`: of the targets, where they are sequences; a latent model knows its own.
-    - `columns`, `classes`: names of the inputs and of the classes; those of a frame are known.
-    - `record`: what is known about the model, such as `shootax.load_record(file)`.
-    - `title`: of the page.
+    - `net`: a [`shootax.Net`][], baked or not, a model that contains nets (a chain, an image classifier,
+        a latent model), or a fitted estimator from `shootax.sklearn`.
+    - `path`: where to write. The usual ending is `.html`.
+    - `x`, `y`: data and their targets: numbers, classes (class indices or text), or sequences
+        `(samples, times, ...)`. If there are more than 200 samples, a random subset is shown. Without
+        data, a net is shown with random inputs.
+    - `history`: the `history` of a fit, or the result of [`shootax.fit`][].
+    - `times`: the times of the targets, if they are sequences. A latent model has its own times.
+    - `columns`, `classes`: the names of the inputs and of the classes. The names in a DataFrame are used
+        by default.
+    - `record`: facts about the model, such as `shootax.load_record(file)`.
+    - `title`: the title of the page.
 
     **Returns:** the path.
 
@@ -99,7 +100,7 @@ def build(
     record: dict[str, Any] | None = None,
     title: str | None = None,
 ) -> dict[str, Any]:
-    """All numbers and words of a report, as JSON can hold them."""
+    """All numbers and texts of a report, for JSON."""
     record = dict(record or {})
     about = subject(net, x, y, times=times, columns=columns, classes=classes)
     shown = about.parts[:NETS]
