@@ -269,14 +269,14 @@ def test_what_the_theory_does_not_cover_is_explained():
     for nothing in (None, jnp.ones((0, 2))):
         with pytest.raises(ValueError, match="needs data"):
             theory.certify(net, nothing)
-    with pytest.raises(ValueError, match="about a single Net"):
+    with pytest.raises(ValueError, match="needs a single Net"):
         theory.certify("a net", x)
     with pytest.raises(ValueError, match="baked"):
         theory.certify(sx.bake(net), x)
     turn = sx.FunctionField(
         lambda z, th: th["s"] * jnp.stack([-z[1], z[0]]), state=sx.shape(2), theta={"s": sx.shape()}
     )
-    with pytest.raises(ValueError, match="by a table"):
+    with pytest.raises(ValueError, match="give its `layout`"):
         theory.certify(sx.Net(turn, particles=3, key=key), x)
 
 
@@ -286,7 +286,7 @@ def test_a_certificate_as_plain_values():
     values = json.loads(json.dumps(found.as_dict(), allow_nan=False))
     assert values["holds"] is True
     assert [row["quantity"] for row in values["rows"]] == [row.quantity for row in found.rows]
-    with pytest.raises(KeyError, match="there are: kernel"):
+    with pytest.raises(KeyError, match="Choose from: kernel"):
         found["nothing"]
 
 

@@ -67,7 +67,7 @@ CASES = {
     ),
     "bounds that are none": (
         lambda: theory.rademacher(net("cubed"), X, activations="relu"),
-        "a mapping from functions to these; got 'relu'",
+        "a mapping from functions to ActivationBounds; got 'relu'",
     ),
     "no data": (lambda: theory.rademacher(net(), None), "theory needs data"),
     "empty data": (lambda: GAP(net(), np.ones((0, 2))), "theory needs data"),
@@ -78,7 +78,7 @@ CASES = {
         "data in a bounded region",
     ),
     "another width": (lambda: theory.rademacher(net(), np.ones((3, 5))), r"shape \(batch, 2\)"),
-    "no net": (lambda: theory.rademacher(None, X), "about a single Net, got NoneType"),
+    "no net": (lambda: theory.rademacher(None, X), "needs a single Net, got NoneType"),
     "all of space": (lambda: theory.certify(net(), X, radius=np.inf), "unbounded domain"),
     "a radius that is no number": (
         lambda: theory.certify(net(), X, radius=True),
@@ -105,7 +105,7 @@ CASES = {
     ),
     "no such component": (
         lambda: theory.rademacher_estimate(net(), X, component=2, key=KEY),
-        "whole number from 0 to 1",
+        "integer from 0 to 1",
     ),
     "no key": (lambda: theory.rademacher_estimate(net(), X, key=3), "JAX random key"),
     "no vector field": (
@@ -130,7 +130,7 @@ CASES = {
         lambda: theory.updown_from_hidden_layer(3),  # pyright: ignore
         "a function from a time",
     ),
-    "no pieces": (lambda: theory.updown_from_pieces([], []), "at least one piece"),
+    "no pieces": (lambda: theory.updown_from_pieces([], []), "at least one function"),
 }
 
 

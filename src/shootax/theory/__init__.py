@@ -1,4 +1,4 @@
-"""The paper's theory, computed for a model at hand: certificates, complexity, constructions."""
+"""The paper's theory for a given model: certificates, complexity bounds, constructions."""
 
 from shootax.theory._activations import ActivationBounds as ActivationBounds
 from shootax.theory._approximate import Approximation as Approximation

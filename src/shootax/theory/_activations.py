@@ -1,4 +1,4 @@
-"""How large and how steep an activation can be, on the whole line and on intervals."""
+"""Bounds and Lipschitz constants of activations, on the real line and on intervals."""
 
 import dataclasses
 import math
@@ -17,16 +17,16 @@ Interval = Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]
 
 @dataclasses.dataclass(frozen=True)
 class ActivationBounds:
-    """The constants of an elementwise function σ that the bounds need.
+    """The constants of an activation σ that the bounds need.
 
     **Arguments:**
 
-    - `lipschitz`: its Lipschitz constant on the whole line.
-    - `offset`, `growth`: numbers with $|σ(s)| ≤ \\mathrm{offset} + \\mathrm{growth}·|s|$. Without
-        `growth` it is the Lipschitz constant, and `offset` is then $|σ(0)|$.
+    - `lipschitz`: the Lipschitz constant on the real line.
+    - `offset`, `growth`: numbers with $|σ(s)| ≤ \\mathrm{offset} + \\mathrm{growth}·|s|$. The default of
+        `growth` is the Lipschitz constant; `offset` is then $|σ(0)|$.
     - `sup`: $\\sup |σ|$, infinite if σ is unbounded.
-    - `on_interval`: optional, sharper: maps arrays `low`, `high` to $\\sup |σ|$ and to the Lipschitz
-        constant on each interval.
+    - `on_interval`: optional, for sharper bounds. Maps arrays `low`, `high` to $\\sup |σ|$ and to the
+        Lipschitz constant on each interval.
 
     !!! example
 
@@ -54,13 +54,13 @@ class ActivationBounds:
                 raise ValueError(f"{name} must be at least 0, got {getattr(self, name)!r}.")
         if not self.lipschitz < math.inf:
             raise ValueError(
-                "The theory needs an activation with a finite Lipschitz constant, got "
-                f"{self.lipschitz!r}. Otherwise nothing bounds the region that the flow reaches."
+                f"lipschitz must be finite, got {self.lipschitz!r}. The theory needs an activation with "
+                "a finite Lipschitz constant, because otherwise nothing bounds the reach of the flow."
             )
 
     @property
     def slope(self) -> float:
-        """The factor of $|s|$ in the bound of $|σ(s)|$."""
+        """The factor of $|s|$ in the bound on $|σ(s)|$."""
         return self.lipschitz if self.growth is None else self.growth
 
     def on(self, low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -106,11 +106,11 @@ GELU_DIP = 0.16998
 
 
 def _gelu(low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    # On the left it stays below its dip; on the right it increases, and so is largest at the end.
+    # For s < 0, |gelu| is at most the depth of its dip. For s > 0 it increases, so the end decides.
     right = np.maximum(high, 0.0)
     left = np.where(low < 0, GELU_DIP, 0.0)
     sup = np.maximum(left, right * 0.5 * (1 + erf(right / math.sqrt(2))))
-    # The derivative is monotone between its extremes at ±√2, so ends and extremes inside decide.
+    # The derivative is monotone between its extrema at ±√2, so the ends and the extrema inside decide.
     steepest = np.maximum(np.abs(_gelu_slope(low)), np.abs(_gelu_slope(high)))
     for extreme in (-math.sqrt(2), math.sqrt(2)):
         inside = (low < extreme) & (extreme < high)
@@ -134,7 +134,7 @@ NAMED: dict[str, ActivationBounds] = {
 
 
 def _functions() -> dict[Any, ActivationBounds]:
-    """The same by function: those of the library's own names, and two of JAX."""
+    """The known bounds by function: the library's named activations, and two JAX functions."""
     known = {sx.Affine(1, activation=name).activation: bounds for name, bounds in NAMED.items()}
     bounded = ActivationBounds(1.0, sup=1.0)
     return {**known, jnp.sin: bounded, jnp.cos: dataclasses.replace(bounded, offset=1.0)}
@@ -144,7 +144,7 @@ Activations = ActivationBounds | Mapping[Any, ActivationBounds] | None
 
 
 def activation_bounds(function: Any, given: Activations = None) -> ActivationBounds:
-    """The constants of an activation: known ones by themselves, others from what the user gives."""
+    """The constants of an activation: the given ones or, otherwise, the known ones."""
     known = _functions().get(function)
     if known is not None:
         return known
@@ -153,13 +153,13 @@ def activation_bounds(function: Any, given: Activations = None) -> ActivationBou
     if given is not None and not isinstance(given, Mapping):
         raise ValueError(
             "activations must be a shootax.theory.ActivationBounds, or a mapping from functions to "
-            f"these; got {given!r}."
+            f"ActivationBounds; got {given!r}."
         )
     if given is not None and function in given:
         return given[function]
     name = getattr(function, "__name__", repr(function))
     raise ValueError(
-        f"The bounds of the activation {name!r} are not known; those of {', '.join(NAMED)}, sin and "
-        "cos are. Give them as activations=shootax.theory.ActivationBounds(lipschitz=..., "
-        "offset=...), with offset = |σ(0)|, and sup=... if it is bounded."
+        f"The bounds of the activation {name!r} are not known, only those of {', '.join(NAMED)}, sin "
+        "and cos. Give them as activations=shootax.theory.ActivationBounds(lipschitz=..., "
+        "offset=...), with offset = |σ(0)|, and sup=... if the activation is bounded."
     )

@@ -1,4 +1,4 @@
-"""UpDown nets that follow a given flow (prop:updown_universal), by construction instead of training."""
+"""UpDown nets that approximate a given flow (prop:updown_universal), by construction, not training."""
 
 import dataclasses
 import math
@@ -28,9 +28,9 @@ class Approximation:
     - `net`: the UpDown net.
     - `epsilon`: the largest difference between the fields, $\\max |w(t, x) - f(x, θ_i)|$, over a sample
       of the box and of times.
-    - `lipschitz`: of $w$ in space.
-    - `bound`: of the error of the flow; infinite if the flow of the net leaves the box.
-    - `measured`: the largest error at the given points.
+    - `lipschitz`: the Lipschitz constant of $w$ in space.
+    - `bound`: the bound on the error of the flow; infinite if the flow of the net leaves the box.
+    - `measured`: the largest error of the flow at the given points.
     - `low`, `high`: the box.
     """
 
@@ -44,7 +44,7 @@ class Approximation:
 
     @property
     def ratio(self) -> float:
-        """Measured over bound."""
+        """The measured error divided by the bound."""
         return self.measured / self.bound
 
 
@@ -62,16 +62,16 @@ def approximate_flow(
     activation: str = "tanh",
     seed: int = 0,
 ) -> Approximation:
-    """An UpDown net whose flow follows that of a vector field $w(t, x)$, without any training.
+    """Construct an UpDown net that approximates the flow of a vector field $w(t, x)$, without training.
 
-    On each of `slices` slices of time a single hidden layer is fitted to the mean of $w$ over the slice:
-    its inner weights are random features, its outer ones the least-squares solution. These weights are
-    constant in each slice, so the UpDown net of lem:updown_shl has piecewise constant weights, too. With
-    `ε_i` the error of the fields in slice $i$ Grönwall's lemma gives
+    On each of `slices` time slices, a single hidden layer is fitted to the mean of $w$ over the slice.
+    Its inner weights are random features, and its outer weights are the least-squares solution. These
+    weights are constant in each slice, so the UpDown net of lem:updown_shl also has piecewise constant
+    weights. If $ε_i$ is the error of the fields in slice $i$, Grönwall's lemma gives
 
     $$|φ^w(T, x) - x(T)| ≤ Σ_i ε_i ∫_{t_i}^{t_{i+1}} e^{L (T - s)}\\, ds ≤ ε T e^{L T}.$$
 
-    The maxima in `ε` and $L$ are taken over a sample of the box, so the bound is as good as the sample.
+    The maxima $ε$ and $L$ are taken over a sample of the box, so the bound is only as good as the sample.
 
     !!! example
 
@@ -90,16 +90,18 @@ def approximate_flow(
     **Arguments:**
 
     - `velocity`: maps a time and states `(samples, dim)` to velocities.
-    - `x`: initial states `(samples, dim)`. The box holds their true paths, with a margin.
-    - `slices`, `width`: of time, and neurons of each hidden layer.
+    - `x`: initial states `(samples, dim)`. The box contains their true trajectories, with a margin.
+    - `slices`: the number of time slices.
+    - `width`: the number of neurons of each hidden layer.
     - `T`: the final time.
-    - `shared`: whether all slices share their inner weights. One block of hidden states then serves all
-        slices; with `False` every slice has one of its own, as in the proof in the paper.
-    - `lipschitz`: the Lipschitz constant of $w$ in space, if you know it; otherwise it is estimated from
+    - `shared`: whether all slices share their inner weights. They then share one block of hidden states.
+        With `False`, each slice has its own block, as in the paper's proof.
+    - `lipschitz`: the Lipschitz constant of $w$ in space, if you know it. By default it is estimated by
         finite differences on the sample.
-    - `margin`: by which the box exceeds the paths, relative to its size.
-    - `samples`: points for the fit; the errors are taken over twice as many others.
-    - `activation`, `seed`: of the features.
+    - `margin`: the margin of the box around the trajectories, relative to its size.
+    - `samples`: the number of points for the fit. Errors are taken over twice as many other points.
+    - `activation`: the activation of the features.
+    - `seed`: the random seed of the features.
     """
     slices, width = (
         checks.positive_integer(slices, "slices"),
@@ -108,8 +110,8 @@ def approximate_flow(
     x = np.asarray(x, np.float64)
     if not callable(velocity):
         raise ValueError(
-            "The vector field must be a function velocity(t, x) of a time and states of shape "
-            f"(samples, dim), got {velocity!r:.100}."
+            "velocity must be a function velocity(t, x) of a time and states of shape (samples, dim), "
+            f"got {velocity!r:.100}."
         )
     if x.ndim != 2 or len(x) == 0:
         raise ValueError(f"x must be initial states of shape (samples, dim), got shape {x.shape}.")
@@ -153,19 +155,19 @@ def _velocities(velocity: VelocityField, t: float, x: np.ndarray) -> np.ndarray:
     out = np.asarray(velocity(t, x), np.float64)
     if out.shape != x.shape:
         raise ValueError(
-            f"The vector field must map states of shape {x.shape} to velocities of the same shape, got "
+            f"velocity must map states of shape {x.shape} to velocities of the same shape, got shape "
             f"{out.shape}."
         )
     if not np.isfinite(out).all():
         raise ValueError(
-            f"The vector field is not finite at t = {t:.4g} at some of the states that its flow or the "
-            "box around it reaches. It must be continuous in a neighbourhood of the flow."
+            f"velocity is not finite at t = {t:.4g} for some states in the box around its flow. The "
+            "vector field must be continuous in a neighbourhood of the flow."
         )
     return out
 
 
 def _true_paths(velocity: VelocityField, x: np.ndarray, T: float) -> np.ndarray:
-    """`(times, samples, dim)`, by an adaptive method with tight tolerances."""
+    """The true trajectories, `(times, samples, dim)`, by an adaptive method with tight tolerances."""
 
     def rate(t: float, y: np.ndarray) -> np.ndarray:
         return _velocities(velocity, t, y.reshape(x.shape)).ravel()
@@ -178,8 +180,8 @@ def _true_paths(velocity: VelocityField, x: np.ndarray, T: float) -> np.ndarray:
 
 
 def _features(width: int, low: np.ndarray, high: np.ndarray, rng: np.random.Generator) -> Layer:
-    """Inner weights: hyperplanes through random points of the box, in random directions. A wider layer
-    has the neurons of a narrower one among its own."""
+    """Draw inner weights: hyperplanes through random points of the box, in random directions. A wider
+    layer contains the neurons of a narrower one."""
     half = (high - low) / 2
     draws = [
         (rng.normal(size=len(low)), rng.uniform(0.3, 2.5), rng.uniform(low, high))
@@ -197,7 +199,7 @@ def _hidden(layer: Layer, x: np.ndarray, sigma: Any) -> np.ndarray:
 def _fit(
     velocity: VelocityField, x: np.ndarray, feature: Layer, slice_: np.ndarray, sigma: Any
 ) -> Layer:
-    """Outer weights by least squares with a ridge that only guards against rounding."""
+    """Fit outer weights by least squares, with a small ridge against rounding errors."""
     nodes, weights = np.polynomial.legendre.leggauss(4)
     times = slice_.mean() + np.diff(slice_)[0] / 2 * nodes
     target = sum(w / 2 * _velocities(velocity, t, x) for t, w in zip(times, weights, strict=True))
@@ -212,7 +214,7 @@ def _fit(
 def _gap(
     velocity: VelocityField, x: np.ndarray, layer: Layer, slice_: np.ndarray, sigma: Any
 ) -> float:
-    """The largest distance between both fields in a slice."""
+    """The largest distance between the two fields in a slice."""
     ours = _hidden(layer, x, sigma) @ layer["theta1"].T + layer["b1"]
     times = np.linspace(slice_[0], slice_[1], 5)
     return max(

@@ -1,4 +1,4 @@
-"""The Rademacher complexity from below, by looking for the flows that fit random signs best."""
+"""Lower estimates of the Rademacher complexity, from flows that are fitted to random signs."""
 
 import dataclasses
 import math
@@ -20,13 +20,13 @@ from shootax.theory._model import is_conserved
 class RademacherEstimate:
     """The result of [`shootax.theory.rademacher_estimate`][].
 
-    Gradient ascent finds local maxima, over ensembles of a given number of particles, so in expectation
-    this is at most the complexity of the class.
+    Gradient ascent finds local maxima over ensembles with a given number of particles. In expectation,
+    the estimate is therefore at most the complexity of the class.
 
     **Arguments:**
 
     - `value`: the mean over the draws of random signs.
-    - `standard_error`: of this mean.
+    - `standard_error`: the standard error of this mean.
     - `draws`: the best value found for each draw.
     """
 
@@ -45,18 +45,18 @@ def rademacher_estimate(
     component: int = 0,
     key: PRNGKeyArray,
 ) -> RademacherEstimate:
-    """$\\frac1n E \\sup Σ_i ε_i z_k(T; x_i)$ over ensembles with the norm of this model, from below.
+    """Estimate $\\frac1n E \\sup Σ_i ε_i z_k(T; x_i)$ over ensembles with this model's norm, from below.
 
-    For each draw of signs ε the positions and momenta of the particles are moved by Adam, and the momenta
-    rescaled so that $2R$ is that of the model. The lift stays as it is.
+    For each draw of signs ε, Adam optimises the positions and momenta of the particles. The momenta are
+    rescaled so that $2R$ is that of the model. The lift is unchanged.
 
     **Arguments:**
 
     - `net`: a net with [`shootax.Particles`][], whose field is linear in θ with a quadratic penalty.
     - `x`: the data.
-    - `draws`: of signs. All of them run as one program.
-    - `iterations`, `learning_rate`: of Adam.
-    - `component`: $k$, in the state as one vector.
+    - `draws`: the number of draws of signs. One program runs all draws.
+    - `iterations`, `learning_rate`: the number of iterations and the learning rate of Adam.
+    - `component`: $k$, the index in the flattened state.
     - `key`: a JAX random key.
 
     !!! example
@@ -77,8 +77,8 @@ def rademacher_estimate(
     control = net.control
     if not (isinstance(control, sx.Particles) and is_conserved(control)):
         raise ValueError(
-            "The estimate ranges over particles with a conserved norm; it needs a net with a Particles "
-            f"control, linear in θ with a quadratic penalty, got {type(control).__name__}."
+            "The estimate needs a net with a Particles control and a conserved norm, that is, a field "
+            f"linear in θ with a quadratic penalty; got the control {type(control).__name__}."
         )
     start = initial_states(net, x)
     draws = checks.positive_integer(draws, "draws")
@@ -87,8 +87,8 @@ def rademacher_estimate(
     size = start[0].size
     if isinstance(component, bool) or component not in range(size):
         raise ValueError(
-            f"component must be a whole number from 0 to {size - 1}, an entry of the state; got "
-            f"{component!r}."
+            f"component must be an integer from 0 to {size - 1}, the index of an entry of the state; "
+            f"got {component!r}."
         )
     checks.random_key(key)
     level = control.penalty_at_start(net.field)
@@ -134,7 +134,7 @@ def _best(
     def value(particles: PyTree, sign: Array) -> Array:
         moved = _with(control, particles, level, net.field)
         z = sx.flow(net.field, moved, start, integrator=net.integrator)
-        # The identity has complexity zero: without it the mean is the same, and the spread smaller.
+        # The identity has complexity zero. Subtracting it keeps the mean and reduces the variance.
         return jnp.mean(sign * (z - start).reshape(len(start), -1)[:, component])
 
     def ascend(sign: Array, key: PRNGKeyArray) -> Array:

@@ -1,7 +1,7 @@
-"""Closed-form bounds from the length of the path of fields alone.
+"""Closed-form bounds that only depend on the length of the path of fields.
 
-With $‖f(·, θ(t))‖ ≤ B(t)$ in the RKHS of the field and $A = ∫ B\\, dt$, everything follows from two
-numbers of the field: how large its kernel can be, and how steep.
+With $‖f(·, θ(t))‖ ≤ B(t)$ in the RKHS of the field and $A = ∫ B\\, dt$, all bounds follow from two
+constants of the field: a bound of its kernel, and a Lipschitz constant.
 """
 
 import dataclasses
@@ -17,11 +17,11 @@ class Growth:
     c1: float
 
     def kernel(self, radius: float) -> float:
-        """The bound of the kernel on the ball of this radius."""
+        """The bound on the kernel in the ball of this radius."""
         return self.c0 + self.c1 * radius**2
 
     def radius(self, start: float, length: float) -> float:
-        """How far from the origin a state can be that started within `start`.
+        """The largest possible norm of a state whose initial norm is at most `start`.
 
         As $|f(z)| ≤ ‖f‖ \\sqrt{λ_{\\max}(k(z, z))}$, it is the solution of
         $r' = B \\sqrt{c_0 + c_1 r^2}$, namely

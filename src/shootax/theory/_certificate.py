@@ -1,4 +1,4 @@
-"""Certificates: bounds beside measured values."""
+"""Certificates: bounds next to measured values."""
 
 import dataclasses
 import math
@@ -13,8 +13,8 @@ class Row:
 
     **Arguments:**
 
-    - `quantity`: its name.
-    - `energy`: the bound from the norm $‖f‖$ alone (for particles: from $t = 0$).
+    - `quantity`: the name of the quantity.
+    - `energy`: the bound from the norm $‖f‖$ alone (for particles, at $t = 0$).
     - `path`: the bound from the weights along the path.
     - `measured`: the value on the data.
     """
@@ -26,12 +26,12 @@ class Row:
 
     @property
     def bound(self) -> float:
-        """The better of the two."""
+        """The smaller of the two bounds."""
         return min(self.energy, self.path)
 
     @property
     def ratio(self) -> float:
-        """Measured over bound: at most 1, and close to 1 where the bound is tight."""
+        """The measured value divided by the bound: at most 1, and close to 1 if the bound is tight."""
         return self.measured / self.bound if self.bound else 0.0
 
 
@@ -41,18 +41,20 @@ class Certificate:
 
     **Arguments:**
 
-    - `rows`: bounds beside measured values.
+    - `rows`: the quantities with their bounds and measured values.
     - `field`, `samples`, `T`: the name of the field, the number of samples, the final time.
-    - `norm_squared`: $‖f(·, θ)‖^2 = 2R$ at $t = 0$; `norm_path` the same along depth; `drift` its largest
-      relative change, which is the error of the integrator where `conserved`.
+    - `norm_squared`: $‖f(·, θ)‖^2 = 2R$ at $t = 0$.
+    - `norm_path`: $2R$ over depth. `drift` is its largest relative change. If `conserved`, this is the
+      error of the integrator.
     - `length`: $∫ ‖f(·, θ(t))‖\\, dt$, the length of the path of maps.
-    - `kernel`: $\\sup λ_{\\max}(k(z, z))$ for each part of the state, over the region within reach.
-    - `singular_values`: of the Jacobian of the flow, `(points, state)`, at the samples where it was
-      computed, and `smallest_singular_value` the smallest of them. Beyond 600 scalars in a state there is
-      no Jacobian, and the smallest slope between two samples takes its place.
+    - `kernel`: $\\sup λ_{\\max}(k(z, z))$ for each part of the state, over the reachable region.
+    - `singular_values`: the singular values of the Jacobian of the flow, `(points, state)`, at the
+      samples where it was computed. `smallest_singular_value` is the smallest of them. For states with
+      more than 600 entries, the Jacobian is not computed, and the smallest slope between two samples
+      replaces it.
     - `inverse_error`: the largest error of flowing to the end and back.
-    - `integrator_error`: the largest difference between the net's own integrator and a fine one. The
-      bounds are those of the flow in continuous depth.
+    - `integrator_error`: the largest difference between the net's integrator and a fine one. The bounds
+      hold for the flow in continuous depth.
     - `tolerance`: the relative rounding error that comparisons allow.
     """
 
@@ -73,12 +75,12 @@ class Certificate:
     tolerance: float
 
     def __getitem__(self, quantity: str) -> Row:
-        """A row by the name of its quantity."""
+        """The row of the quantity with this name."""
         for row in self.rows:
             if row.quantity == quantity:
                 return row
         names = ", ".join(row.quantity for row in self.rows)
-        raise KeyError(f"There is no quantity {quantity!r}; there are: {names}.")
+        raise KeyError(f"There is no quantity {quantity!r}. Choose from: {names}.")
 
     @property
     def holds(self) -> bool:
@@ -88,14 +90,14 @@ class Certificate:
 
     @property
     def is_homeomorphism(self) -> bool:
-        """Whether the flow of the whole state was seen to be invertible: flowing back returns to the
-        start, and no singular value of its Jacobian is below the guaranteed one."""
+        """Whether the flow of the whole state was measured to be invertible: flowing back returns to the
+        start, and no singular value of its Jacobian is below the guaranteed bound."""
         least = 1 / self["Lipschitz constant of the inverse"].bound
         back = self.inverse_error <= 1e-3 * (1 + self["radius"].measured)
         return back and self.smallest_singular_value >= least * (1 - self.tolerance)
 
     def table(self) -> str:
-        """The rows as text, and a few lines about the norm and the inverse."""
+        """Format the rows as text, with a few lines about the norm and the inverse."""
         header = ("quantity", "from norm", "along path", "measured", "ratio")
         lines: list[tuple[str, ...]] = [header]
         for row in self.rows:
@@ -112,7 +114,7 @@ class Certificate:
         return "\n".join([*text, "", *self.notes()])
 
     def notes(self) -> list[str]:
-        """Findings that are no bounds."""
+        """Findings that are not bounds."""
         kind = "conserved" if self.conserved else "not conserved by this control"
         verdict = "yes" if self.is_homeomorphism else "not confirmed"
         return [
@@ -126,7 +128,7 @@ class Certificate:
         ]
 
     def as_dict(self) -> dict[str, Any]:
-        """Everything as plain values, for JSON. Bounds that are infinite become `None`."""
+        """All fields as plain values, for JSON. Infinite bounds become `None`."""
         out = dataclasses.asdict(self)
         out["rows"] = [
             {**dataclasses.asdict(row), "bound": row.bound, "ratio": row.ratio} for row in self.rows
@@ -147,5 +149,5 @@ def _plain(value: Any) -> Any:
 
 
 def show(value: float) -> str:
-    """A number for people."""
+    """Format a number for display."""
     return f"{value:.3g}" if math.isfinite(value) else "∞"

@@ -1,4 +1,4 @@
-"""Regularity certificates: what the theory guarantees of a model, beside what the data show."""
+"""Regularity certificates: the bounds that the theory guarantees, next to values measured on data."""
 
 import math
 from typing import Any
@@ -26,13 +26,13 @@ def certify(
     steps: int = 100,
     jacobians: int = 16,
 ) -> Certificate:
-    """Compares what the theory guarantees for a model with what is measured on data.
+    """Compare the bounds that the theory guarantees for a model with values measured on data.
 
-    The field must be linear in θ with a quadratic penalty. Its norm in the RKHS with the kernel
-    $k(z, z) = L_z M^{-1} L_z^⊤$ is then $\\sqrt{2R}$, which the particles conserve. From this number
-    alone, or from the weights along depth, follow bounds of where states can go and of how much the
-    flow and its inverse can stretch distances. They hold not at the samples alone but for all initial
-    states in the smallest box that holds those of the data, with norms no larger than theirs.
+    The field must be linear in θ, with a quadratic penalty. Its norm in the RKHS with the kernel
+    $k(z, z) = L_z M^{-1} L_z^⊤$ is then $\\sqrt{2R}$, which the particles conserve. This number alone, or
+    the weights over depth, bound which states the flow can reach, and how much the flow and its inverse
+    can stretch distances. The bounds do not only hold at the samples. They hold for all initial states
+    in the smallest box around those of the data, with norms no larger than theirs.
 
     !!! example
 
@@ -49,13 +49,13 @@ def certify(
 
     **Arguments:**
 
-    - `net`: the model, with any control but a baked one.
-    - `x`: inputs, as the net takes them.
-    - `radius`: certify all initial states with norms up to this one, instead of the box of the data.
-    - `activations`: [`shootax.theory.ActivationBounds`][] of an activation that the library does not
-        know, or a mapping from functions to these.
-    - `steps`: of the fine grid on which the weights and the data are integrated.
-    - `jacobians`: at how many samples the Jacobian of the flow is computed.
+    - `net`: the model, which must not be baked.
+    - `x`: a batch of inputs, as for `net(x)`.
+    - `radius`: certify all initial states with norms up to this value, instead of the box of the data.
+    - `activations`: [`shootax.theory.ActivationBounds`][] for an activation that the library does not
+        know, or a mapping from functions to `ActivationBounds`.
+    - `steps`: the number of steps of the fine grid on which the weights and the data are integrated.
+    - `jacobians`: the number of samples at which the Jacobian of the flow is computed.
     """
     start = initial_states(net, x)
     flat = np.asarray(start).reshape(len(start), -1)
@@ -67,7 +67,7 @@ def certify(
     length, norm = _length(net, path)
     own = np.asarray(net.states(x)).reshape(len(start), -1)
     stretch = seen.singular_values
-    # Far fewer samples than dimensions say little, but what they say is true.
+    # With far fewer samples than dimensions, the measured values say little, but they are correct.
     smallest = (
         float(stretch.min()) if stretch is not None else float(seen.quotients.min(initial=math.inf))
     )
@@ -95,27 +95,27 @@ def certify(
 
 
 def initial_states(net: Any, x: Any) -> Any:
-    """The states that the data start from, or a message about what the theory needs."""
+    """The initial states of the data. Raise if the theory does not apply to them."""
     if not isinstance(net, sx.Net):
         raise ValueError(
-            f"The theory is about a single Net, got {type(net).__name__}. Look at the nets inside it one "
-            "by one, each with the data that reach it."
+            f"The theory needs a single Net, got {type(net).__name__}. Certify the nets inside it one by "
+            "one, each with its own inputs."
         )
     if x is None or not np.shape(x) or np.shape(x)[0] == 0:
         raise ValueError(
-            "The theory needs data: the bounds hold on the region that they reach. Give inputs of the "
-            "shape that the net takes, with samples along the leading axis."
+            "The theory needs data, because the bounds hold on the region that the data reach. Give "
+            "inputs of the shape that the net takes, with samples along the leading axis."
         )
     start = net.lifted(x)
     if not hasattr(start, "ndim"):
         raise ValueError(
-            f"The states of {type(net.field).__name__} are a tree of arrays; the theory needs a field "
-            "whose state is one array, such as one given by a table of blocks."
+            f"The state of {type(net.field).__name__} is a PyTree of several arrays. The theory needs a "
+            "field whose state is one array, such as an AbstractBlockField."
         )
     if not bool(np.isfinite(np.asarray(start)).all()):
         raise ValueError(
-            "The theory needs data in a bounded region, but their initial states hold NaN or infinity. "
-            "Remove those samples, and check the lift."
+            "The theory needs data in a bounded region, but their initial states contain NaN or "
+            "infinity. Remove those samples, and check the lift."
         )
     return start
 
@@ -126,20 +126,20 @@ def _domain(flat: np.ndarray, bounds: FieldBounds, radius: float | None) -> Doma
     number = isinstance(radius, int | float) and not isinstance(radius, bool)
     if not (number and math.isfinite(radius) and radius > 0):
         raise ValueError(
-            f"radius must be a positive, finite number, got {radius!r}. On an unbounded domain nothing "
-            "bounds the kernel of the field; leave `radius` out to take the box of the data."
+            f"radius must be a positive, finite number, got {radius!r}. On an unbounded domain, nothing "
+            "bounds the kernel of the field. Omit `radius` to use the box of the data."
         )
     largest = float(np.linalg.norm(flat, axis=1).max())
     if largest > radius:
         raise ValueError(
-            f"The data start at a distance of up to {largest:.4g} from the origin (with their hidden "
-            f"state), outside of the ball of radius {radius:g}. Use a larger radius."
+            f"The initial states of the data have norms of up to {largest:.4g} (including the hidden "
+            f"state), which is outside the ball of radius {radius:g}. Use a larger radius."
         )
     return Domain.ball(float(radius), bounds.parts)
 
 
 def _length(net: sx.Net, path: WeightPath) -> tuple[float, float]:
-    """$∫ ‖f‖\\, dt$, and $‖f‖^2$ at $t = 0$: from the start alone where the norm is conserved."""
+    """$∫ ‖f‖\\, dt$, and $‖f‖^2$ at $t = 0$. If the norm is conserved, both follow from $t = 0$."""
     at_start = norm_at_start(net)
     norm = float(path.norm_squared[0, 0]) if at_start is None else at_start
     if is_conserved(net.control):
@@ -193,7 +193,7 @@ def _rows(
 
 
 def _network_row(net: sx.Net, x: Any, rows: list[Row], seen: Measured) -> list[Row]:
-    """The whole network, where its lift and its readout are affine."""
+    """The row of the whole network, if its lift and its readout are affine."""
     ends = lipschitz_of_ends(net)
     if ends is None or seen.jacobians is None:
         return []

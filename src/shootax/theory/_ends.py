@@ -12,7 +12,7 @@ from shootax.theory._measure import Measured
 
 
 def lipschitz_of_ends(net: sx.Net, *, lift: bool = True) -> float | None:
-    """The product of the Lipschitz constants of lift and readout, where both are affine."""
+    """The product of the Lipschitz constants of lift and readout, or `None` unless both are affine."""
     before, after = _lift(net.lift) if lift else 1.0, _readout(net.readout)
     return None if before is None or after is None else before * after
 

@@ -1,11 +1,11 @@
-"""UpDown flows that are flows of a single hidden layer (lemmas ThLemma1 and lem:updown_shl).
+"""UpDown flows that equal flows of a single hidden layer (lemmas ThLemma1 and lem:updown_shl).
 
-With $v = θ_2 x + b_2$ the flow $\\dot x = θ_1 σ(θ_2 x + b_2) + b_1$ becomes
+With $v = θ_2 x + b_2$, the flow $\\dot x = θ_1 σ(θ_2 x + b_2) + b_1$ becomes
 
 $$\\dot x = θ_1 σ(v) + b_1, \\qquad
 \\dot v = \\dot θ_2 x + \\dot b_2 + θ_2 \\dot x = \\dot θ_2 x + (\\dot b_2 + θ_2 b_1) + θ_2 θ_1 σ(v),$$
 
-with $v(0) = θ_2(0) x + b_2(0)$. The proof in the paper prints $θ_2 θ_1 (σ(v) + b_1)$ where it should be
+with $v(0) = θ_2(0) x + b_2(0)$. The paper's proof has $θ_2 θ_1 (σ(v) + b_1)$ instead of
 $θ_2 (θ_1 σ(v) + b_1)$, and $v(0) = θ_2(0) x$ without the bias.
 """
 
@@ -31,7 +31,7 @@ NAMES = ("theta1", "theta2", "b1", "b2")
 
 
 class UpDownPath(eqx.Module):
-    """The weights of the UpDown model at a time, from those of a single hidden layer."""
+    """The weights of the UpDown model at a time, from the weights of a single hidden layer."""
 
     path: HiddenLayerPath
     hidden: int = eqx.field(static=True)
@@ -59,7 +59,7 @@ def _theta(path: HiddenLayerPath, t: Any, hidden: int) -> Weights:
 
 
 def _padded(theta: Weights, hidden: int) -> Weights:
-    """With neurons that do nothing, up to the size of the hidden state."""
+    """The weights, padded with zero neurons to the size of the hidden state."""
     extra = hidden - theta["b2"].shape[0]
     rows, columns, both = ((0, extra), (0, 0)), ((0, 0), (0, extra)), ((0, extra), (0, extra))
     return {
@@ -72,7 +72,7 @@ def _padded(theta: Weights, hidden: int) -> Weights:
 
 
 def start(weight: Array, bias: Array, hidden: int) -> AffineLift:
-    """The lift $v(0) = W x + c$, with as many entries as the hidden state."""
+    """The lift $v(0) = W x + c$, padded with zeros to the size of the hidden state."""
     extra, dim = hidden - bias.shape[0], weight.shape[1]
     padded = jnp.pad(weight, ((0, extra), (0, 0))), jnp.pad(bias, (0, extra))
     lift = AffineLift(dim, hidden, key=jax.random.key(0))
@@ -86,10 +86,9 @@ def updown_from_hidden_layer(
     T: float = 1.0,
     integrator: sx.extend.AbstractIntegrator = sx.RK4(steps=50),
 ) -> sx.Net:
-    """The UpDown net whose flow is that of a single hidden layer with smooth weights (ThLemma1).
+    """Construct the UpDown net with the flow of a hidden layer with smooth weights (ThLemma1).
 
-    The net maps $x$ to $x(T)$. Where the width is no multiple of the dimension, neurons that do nothing
-    are added.
+    The net maps $x$ to $x(T)$. If the width is not a multiple of the dimension, zero neurons are added.
 
     !!! example
 
@@ -108,11 +107,11 @@ def updown_from_hidden_layer(
     **Arguments:**
 
     - `path`: maps a time to the weights `theta1` $(d, h)$, `theta2` $(h, d)$, `b1` $(d)$ and `b2` $(h)$
-        of $θ_1 σ(θ_2 x + b_2) + b_1$, in JAX. `theta2` and `b2` must be continuously differentiable; for
-        weights that jump use [`shootax.theory.updown_from_pieces`][].
+        of $θ_1 σ(θ_2 x + b_2) + b_1$, in JAX. `theta2` and `b2` must be continuously differentiable. For
+        weights that jump, use [`shootax.theory.updown_from_pieces`][].
     - `activation`: σ, as in [`shootax.UpDown`][].
     - `T`: the final time.
-    - `integrator`: of the net.
+    - `integrator`: the integrator of the net.
     """
     dim, width = _check(path, 0.0)
     field = sx.UpDown(dim, -(-width // dim), activation=activation)
@@ -123,7 +122,7 @@ def updown_from_hidden_layer(
 
 
 class PiecePath(eqx.Module):
-    """The packed weights of the UpDown model where the hidden layer has several pieces."""
+    """The packed weights of the UpDown model for a hidden layer with several pieces."""
 
     field: AbstractBlockField
     pieces: tuple[HiddenLayerPath, ...]
@@ -138,8 +137,8 @@ class PiecePath(eqx.Module):
         return jax.lax.switch(active, branches, jnp.asarray(moment.t, jnp.result_type(float)))
 
     def theta(self, active: int, t: Any) -> Weights:
-        """The weights while a piece is active: its own block follows ThLemma1, blocks to come follow
-        $v_i = θ_2^i(t_i) x + b_2^i(t_i)$, blocks of the past stand still."""
+        """The weights while a piece is active: its block follows ThLemma1, later blocks follow
+        $v_i = θ_2^i(t_i) x + b_2^i(t_i)$, and earlier blocks do not move."""
         now, _ = _rates(self.pieces[active], t)
         dim, width = now["theta1"].shape
         lines, biases, maps = [], [], []
@@ -169,7 +168,7 @@ class PiecePath(eqx.Module):
 
 
 class PieceControl(sx.extend.AbstractControl):
-    """Weights of the UpDown model that jump where those of a hidden layer do."""
+    """Weights of the UpDown model that jump at the same times as those of the hidden layer."""
 
     path: PiecePath
     penalty: sx.AbstractPenalty
@@ -208,20 +207,19 @@ def updown_from_pieces(
     T: float = 1.0,
     integrator: sx.extend.AbstractIntegrator = sx.RK4(steps=60),
 ) -> sx.Net:
-    """The UpDown net whose flow is that of a single hidden layer with weights that jump
-    (lem:updown_shl).
+    """Construct the UpDown net with the flow of a hidden layer with weights that jump (lem:updown_shl).
 
-    Every piece has a block of the hidden state to itself, so the inflation is the number of pieces times
-    the width over the dimension. The lemma assumes weights that are piecewise continuous; its proof
-    differentiates `theta2` and `b2`, so on each piece these must be continuously differentiable.
+    Every piece has its own block of the hidden state, so the inflation is the number of pieces times the
+    width, divided by the dimension. The lemma assumes that the weights are piecewise continuous. Its
+    proof differentiates `theta2` and `b2`, so these must be continuously differentiable on each piece.
 
     **Arguments:**
 
-    - `pieces`: as `path` in [`shootax.theory.updown_from_hidden_layer`][], one for each piece, all of one
-        width.
-    - `jumps`: the times between the pieces, one fewer, increasing, inside $(0, T)$. A fixed-step
-        integrator is exact to its order where they are grid points.
-    - `activation`, `T`, `integrator`: as there.
+    - `pieces`: one function for each piece, as `path` in [`shootax.theory.updown_from_hidden_layer`][],
+        all with the same width.
+    - `jumps`: the times between the pieces, increasing and inside $(0, T)$, one fewer than pieces. A
+        fixed-step integrator only has its full order if they are grid points.
+    - `activation`, `T`, `integrator`: as in [`shootax.theory.updown_from_hidden_layer`][].
 
     !!! example
 
@@ -242,7 +240,9 @@ def updown_from_pieces(
     pieces = checks.sequence(pieces, "pieces", "updown_from_pieces([first, second], jumps=[0.5])")
     jumps = checks.sequence(jumps, "jumps", "updown_from_pieces([first, second], jumps=[0.5])")
     if not pieces:
-        raise ValueError("Give at least one piece: a function of time that returns weights.")
+        raise ValueError(
+            "pieces must contain at least one function from a time to weights, got none."
+        )
     times = (0.0, *(checks.number(t, "A jump") for t in jumps), checks.positive_number(T, "T"))
     if len(jumps) != len(pieces) - 1 or not all(a < b for a, b in itertools.pairwise(times)):
         raise ValueError(
@@ -253,7 +253,7 @@ def updown_from_pieces(
     if len(sizes) > 1:
         raise ValueError(
             f"All pieces must have the same dimension and width, got {sorted(sizes)}. Pad the narrow "
-            "ones with neurons of zero weights."
+            "pieces with neurons whose weights are zero."
         )
     dim, width = sizes.pop()
     field = sx.UpDown(dim, -(-width * len(pieces) // dim), activation=activation)
@@ -270,7 +270,7 @@ def updown_from_pieces(
 
 
 def _check(path: HiddenLayerPath, t: float) -> tuple[int, int]:
-    """The dimension and the width of a hidden layer, or a message about its weights."""
+    """Check the weights of a hidden layer, and return its dimension and width."""
     checks.function(path, "path", "a function from a time to the weights of a hidden layer")
     weights = jax.eval_shape(path, jnp.asarray(t))
     got = (

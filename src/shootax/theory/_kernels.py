@@ -8,7 +8,7 @@ from shootax import kernels
 
 @dataclasses.dataclass(frozen=True)
 class KernelConstants:
-    """Of a kernel $k(x, y)$ that depends on $|x - y|$ alone.
+    """The constants of a kernel $k(x, y)$ that only depends on $|x - y|$.
 
     - `diagonal`: $k(x, x)$.
     - `steepness`: $\\sup 2(k(x,x) - k(x,y))/|x-y|^2$, so that $\\operatorname{Lip}(f) ≤ ‖f‖
@@ -22,7 +22,7 @@ class KernelConstants:
 
 
 def kernel_constants(kernel: kernels.AbstractKernel) -> KernelConstants:
-    """Constants of the library's kernels, and of sums of them."""
+    """The constants of one of the library's kernels, or of a sum of them."""
     if isinstance(kernel, kernels.GaussianKernel):
         return KernelConstants(1.0, kernel.scale**-2, math.exp(-0.5) / kernel.scale)
     if isinstance(kernel, kernels.InverseMultiquadric):

@@ -12,12 +12,13 @@ import shootax as sx
 from shootax.theory._model import WeightPath
 
 LARGEST_STATE = 600
-"""Beyond so many scalars the Jacobian is not built; slopes between samples are measured instead."""
+"""The largest number of entries of a state for which the Jacobian is computed. For larger states, slopes
+between samples are measured instead."""
 
 
 class Measured(NamedTuple):
-    """What the data do: states `(nodes, samples, state)`, the largest speed, singular values of the
-    Jacobian at the end `(points, state)` if it was built, and the error of flowing back."""
+    """Values measured on the data: states `(nodes, samples, state)`, the largest speed, singular values
+    of the Jacobian at the end `(points, state)`, if it was computed, and the error of flowing back."""
 
     states: np.ndarray
     speed: float
@@ -28,7 +29,7 @@ class Measured(NamedTuple):
 
 
 def measure(net: sx.Net, path: WeightPath, start: Array, points: int) -> Measured:
-    """Follows the states `start` through the weights of `path` and back again."""
+    """Integrate the states `start` with the weights of `path`, to the end and back."""
     shape = start.shape[1:]
     flat = jnp.reshape(start, (len(start), -1))
     h = jnp.asarray(path.T / path.steps, flat.dtype)
@@ -38,8 +39,8 @@ def measure(net: sx.Net, path: WeightPath, start: Array, points: int) -> Measure
     nodes = np.asarray(states)
     if not np.isfinite(nodes).all():
         raise ValueError(
-            "The data leave every bounded region on their way through this model (its states are not "
-            "finite), so there is nothing to certify. Train it with a larger penalty strength."
+            "The data leave every bounded region in this model (its states are not finite), so there is "
+            "nothing to certify. Train the model with a larger penalty strength."
         )
     jacobians = singular = None
     if flat.shape[1] <= LARGEST_STATE:
@@ -59,7 +60,7 @@ def _quotients(before: np.ndarray, after: np.ndarray, most: int = 200) -> np.nda
     """$|φ(a) - φ(b)|/|a - b|$ for pairs of samples."""
     i, j = np.triu_indices(min(len(before), most), k=1)
     apart = np.linalg.norm(before[i] - before[j], axis=1)
-    keep = apart > 1e-6 * (1 + np.abs(before).max())  # below this, rounding is what one would see
+    keep = apart > 1e-6 * (1 + np.abs(before).max())  # below this, rounding errors dominate
     return np.linalg.norm(after[i[keep]] - after[j[keep]], axis=1) / apart[keep]
 
 

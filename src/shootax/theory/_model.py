@@ -1,6 +1,6 @@
-"""What the theory reads off a net: its weights along depth, its norm, the strengths of its penalty.
+"""The data that the theory takes from a net: weights over depth, norm, and strengths of its penalty.
 
-All that depends on how a net spells these stands here.
+The other modules of the theory do not depend on how a net stores these.
 """
 
 import math
@@ -45,7 +45,7 @@ def is_conserved(control: sx.extend.AbstractControl) -> bool:
 
 
 def norm_at_start(net: sx.Net) -> float | None:
-    """$‖f(·, θ(0))‖^2 = 2R$ from the particles at $t = 0$ alone; `None` without particles."""
+    """$‖f(·, θ(0))‖^2 = 2R$ from the particles at $t = 0$, or `None` without particles."""
     if isinstance(net.control, AbstractParticleControl):
         return 2 * float(net.control.penalty_at_start(net.field))
     return None
@@ -61,17 +61,18 @@ def _penalties(penalty: Any, thetas: PyTree[Array]) -> Array:
 
 
 def weight_path(net: sx.Net, steps: int) -> WeightPath:
-    """The weights along depth on a grid of at least so many steps, whatever the net's own grid."""
+    """The weights over depth on a grid with at least `steps` steps, independent of the net's grid."""
     control = net.control
     if isinstance(control, sx.extend.Stagewise):
         raise ValueError(
-            "A baked model has weights at the stages of its integrator alone, so its flow in "
-            "continuous depth is not known. Certify the model that it was baked from."
+            "A baked model only has weights at the stages of its integrator, so its flow in continuous "
+            "depth is not known. Certify the model that it was baked from."
         )
-    if isinstance(control, sx.Piecewise):  # jumps belong on the grid
+    if isinstance(control, sx.Piecewise):  # jumps must be grid points
         steps = control.blocks * math.ceil(steps / control.blocks)
     T, first = float(control.T), np.arange(steps)
-    # Grid points are exact for particles; elsewhere θ may jump there, and each step has its own side.
+    # For particles, θ is taken at the grid points. For other controls it may jump there, so it is taken
+    # just inside each step.
     inset = 0.0 if isinstance(control, sx.Particles) else _resolution() ** 0.5
     places = np.stack([first + inset, first + 0.5, first + 1 - inset], axis=1) / steps * T
     times, where = np.unique(places, return_inverse=True)
@@ -81,8 +82,8 @@ def weight_path(net: sx.Net, steps: int) -> WeightPath:
     norms = 2 * np.asarray(_penalties(control.penalty, thetas))
     if not np.isfinite(norms).all():
         raise ValueError(
-            "The weights of this model are not finite along its depth: its particles blow up. There "
-            "is no flow to certify. Use smaller momenta, or train with a larger penalty strength."
+            "The weights of this model are not finite at all depths, because its particles blow up. "
+            "There is no flow to certify. Use smaller momenta, or train with a larger penalty strength."
         )
     index = jnp.asarray(where)
     return WeightPath(jax.tree.map(lambda leaf: leaf[index], thetas), norms[where], T)

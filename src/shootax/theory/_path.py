@@ -1,4 +1,4 @@
-"""Bounds from the weights along the path: where states can be, and how fast they can part."""
+"""Bounds from the weights along the path: on the reachable states, and on how fast they can diverge."""
 
 import dataclasses
 
@@ -11,7 +11,7 @@ from shootax.theory._structure import FieldBounds, Rates
 
 @dataclasses.dataclass(frozen=True)
 class Domain:
-    """Initial states: a box in the state as one vector, and a largest norm for each part."""
+    """A set of initial states: a box for the flattened state, and a largest norm for each part."""
 
     low: np.ndarray
     high: np.ndarray
@@ -19,7 +19,7 @@ class Domain:
 
     @classmethod
     def of(cls, z: np.ndarray, parts: dict[str, slice]) -> "Domain":
-        """The smallest one that holds the states `(samples, state)`."""
+        """The smallest domain that contains the states `(samples, state)`."""
         norms = [np.linalg.norm(z[:, rows], axis=1).max() for rows in parts.values()]
         return cls(z.min(axis=0), z.max(axis=0), np.array(norms))
 
@@ -31,9 +31,9 @@ class Domain:
 
 @dataclasses.dataclass(frozen=True)
 class Tube:
-    """Where states of the domain can be: boxes `(steps, state)` that hold them throughout each step,
-    radii `(steps + 1, parts)`, how far each part has moved by the end, $\\operatorname{Lip}(f)$ on the
-    boxes, `(steps,)`, and the largest speed."""
+    """The reachable states of a domain: boxes `(steps, state)` that contain them throughout each step,
+    radii `(steps + 1, parts)`, bounds on how far each part has moved at the end,
+    $\\operatorname{Lip}(f)$ on the boxes, `(steps,)`, and the largest speed."""
 
     low: np.ndarray
     high: np.ndarray
@@ -50,7 +50,7 @@ class Tube:
 
 
 def tube(bounds: FieldBounds, path: WeightPath, domain: Domain) -> Tube:
-    """Follows the domain. In each step the largest constants of its start, middle and end are used."""
+    """Propagate a domain. Each step uses the largest constants of its start, middle and end."""
     h, norm = path.T / path.steps, np.sqrt(path.norm_squared.max(axis=1))
     rates = bounds.rates(path.theta, norm)
     radii = _radii(rates, domain.radii, h)
@@ -66,8 +66,8 @@ def tube(bounds: FieldBounds, path: WeightPath, domain: Domain) -> Tube:
 
 
 def _radii(rates: Rates, start: np.ndarray, h: float) -> np.ndarray:
-    """Norms of the parts at the ends of the steps: the solution of $r' = N r + c$, which exceeds every
-    $|z_a|$ as $N$ and $c$ are not negative. The smallest of the variants is kept at every step."""
+    """Bounds on the norms of the parts at the ends of the steps: the solution of $r' = N r + c$, which
+    exceeds every $|z_a|$ because $N$ and $c$ are not negative. Each step keeps the smallest variant."""
     variants, steps, count = rates.offsets.shape
     generator = np.zeros((variants, steps, count + 1, count + 1))
     generator[..., :count, :count] = rates.slopes

@@ -1,12 +1,12 @@
 r"""The Rademacher complexity of flows with bounded norm (ThRademacher and its corollary).
 
-The class: all flows of fields with $‖f(t, ·)‖ ≤ B$ at every depth, from initial states that are fixed
-functions of the data. Its complexity is $\frac1n E \sup Σ_i ε_i z_k(T; x_i)$ over random signs.
+The class consists of all flows of fields with $‖f(t, ·)‖ ≤ B$ at every depth, whose initial states are
+fixed functions of the data. Its complexity is $\frac1n E \sup Σ_i ε_i z_k(T; x_i)$ over random signs.
 
 **The paper's proof** writes $z(T) = z(0) + ∫ f(z(t), θ(t))\, dt$ and bounds the integrand by the
-complexity of the space of fields, $B \sqrt{κ/n}$. That number belongs to *fixed* points, whereas the
-points $z(t; x_i)$ move with the flow over which the supremum is taken. The result is what one gets if
-they are treated as fixed; we call it `short`.
+complexity of the space of fields, $B \sqrt{κ/n}$. That number is for *fixed* points, whereas the points
+$z(t; x_i)$ move with the flow over which the supremum is taken. The result treats them as fixed. We call
+it `short`.
 
 **A bound without this assumption** is proved step by step in `docs/theory-proofs.md`. With
 $G(t) = \frac1n E \sup Σ_{ij} γ_{ij} z_j(t; x_i)$ for Gaussian $γ$, splitting the velocity at the
@@ -16,8 +16,8 @@ $$G(t) ≤ ∫_0^t \sqrt{1+τ}\, L\, G(s) + \frac{B}{\sqrt n} \Big(\sqrt{k_0} +
 \sqrt{(1 + 1/τ)\, c P}\, D(s)\Big) ds,$$
 
 where $k_0$ is the mean of $\operatorname{tr} k(z(0), z(0))$ over the data, $L = B\sqrt c$ bounds the
-Lipschitz constant of the fields, $D(s)$ how far a state can have moved, and $P$ is the number of weights.
-Grönwall's lemma gives $G(T)$. Signs instead of Gaussians cost a factor $\sqrt{π/2}$.
+Lipschitz constant of the fields, $D(s)$ bounds how far a state has moved, and $P$ is the number of
+weights. Grönwall's lemma gives $G(T)$. Signs instead of Gaussians cost a factor $\sqrt{π/2}$.
 """
 
 import dataclasses
@@ -43,22 +43,23 @@ STEPS = 400
 
 @dataclasses.dataclass(frozen=True)
 class RademacherBounds:
-    """Bounds of the complexity of all flows with the norm of a model; see
+    """Bounds on the complexity of all flows with the norm of a model; see
     [`shootax.theory.rademacher`][].
 
     **Arguments:**
 
     - `samples`: $n$.
-    - `norm_squared`: $B^2 = 2R$; `T` the depth.
-    - `radius`: of the region that flows of the class can reach, and `kernel` the supremum κ of the
-      kernel of one component there.
-    - `short`: $T B \\sqrt{κ/n}$ for a component of the state that is read out, the paper's corollary
-      with its constant worked out. It assumes that the points at which fields are evaluated do not
-      depend on the flow. (The paper has twice this, for a definition of the complexity that is twice
-      ours.)
-    - `rigorous`: for a component, without this assumption.
-    - `vector`: the Gaussian complexity $\\frac1n E \\sup Σ_{ij} γ_{ij} x_j(T; x_i)$ of all that is read
-      out, which loss functions of several outputs need.
+    - `norm_squared`: $B^2 = 2R$.
+    - `T`: the depth.
+    - `radius`: the radius of the region that flows of the class can reach.
+    - `kernel`: the supremum κ of the kernel of one component in this region.
+    - `short`: $T B \\sqrt{κ/n}$ for a component of the state that the readout takes: the paper's
+      corollary with an explicit constant. It assumes that the points at which fields are evaluated do
+      not depend on the flow. (The paper has twice this value, because its definition of the complexity
+      is twice ours.)
+    - `rigorous`: the bound for a component without this assumption.
+    - `vector`: the bound on the Gaussian complexity $\\frac1n E \\sup Σ_{ij} γ_{ij} x_j(T; x_i)$ of all
+      components that the readout takes, for loss functions of several outputs.
     """
 
     samples: int
@@ -72,10 +73,10 @@ class RademacherBounds:
 
 
 def rademacher(net: sx.Net, x: Any, *, activations: Activations = None) -> RademacherBounds:
-    """The Rademacher complexity of the flows whose fields have the norm of this model, on these data.
+    """Bound the Rademacher complexity of all flows whose fields have this model's norm, on these data.
 
-    `short` is the paper's bound, which treats the points that move with the flow as fixed; `rigorous`
-    does without this assumption. `docs/theory.md` explains both.
+    `short` is the paper's bound, which treats the points that move with the flow as fixed. `rigorous`
+    does not need this assumption. `docs/theory.md` explains both.
 
     !!! example
 
@@ -99,7 +100,7 @@ def rademacher(net: sx.Net, x: Any, *, activations: Activations = None) -> Radem
 
 
 def _read_out(net: sx.Net, bounds: FieldBounds) -> list[str]:
-    """The parts of the state that the output depends on, all of them where that is not known."""
+    """The parts of the state on which the output depends, or all parts if these are not known."""
     readout, read = net.readout, math.inf
     if isinstance(readout, nn.VisibleReadout):
         read = readout.dim
@@ -114,7 +115,7 @@ def _read_out(net: sx.Net, bounds: FieldBounds) -> list[str]:
 
 
 def _norm(net: sx.Net) -> float:
-    """The largest $‖f‖$ along depth; at $t = 0$ where it is conserved."""
+    """The largest $‖f‖$ over depth, or $‖f‖$ at $t = 0$ if it is conserved."""
     at_start = norm_at_start(net)
     if at_start is not None and is_conserved(net.control):
         return math.sqrt(at_start)
@@ -124,8 +125,8 @@ def _norm(net: sx.Net) -> float:
 def rademacher_for(
     bounds: FieldBounds, start: np.ndarray, norm: float, T: float, shown: list[str]
 ) -> RademacherBounds:
-    """The same from the constants of the field, initial states `(samples, state)`, $B$, $T$ and the
-    parts that are read out."""
+    """Compute the bounds of `rademacher` from the constants of the field, initial states
+    `(samples, state)`, $B$, $T$ and the parts of the state that the readout takes."""
     n = len(start)
     first = float(np.linalg.norm(Domain.of(start, bounds.parts).radii))
     radius = reached(bounds.growths, first, norm * T)
@@ -172,7 +173,7 @@ def _integrated(
     wanted: tuple[float, float],
     split: float,
 ) -> float:
-    """$G(T)$ for the `wanted` velocities; each pair is a trace of the kernel and a number of weights."""
+    """$G(T)$ for the `wanted` velocities. Each pair is a trace of the kernel and a number of weights."""
     if not math.isfinite(bounds.weights) or not math.isfinite(bounds.steepness):
         return math.inf
     if norm == 0:
@@ -185,20 +186,23 @@ def _integrated(
 
     total, inner = 0.0, 0.0
     for own, shown in zip(source(*everything), source(*wanted), strict=True):
-        inner = math.exp(min(rate * h, 700)) * (inner + h * own)  # sources grow: an upper sum
+        inner = math.exp(min(rate * h, 700)) * (
+            inner + h * own
+        )  # an upper sum, because sources grow
         total += h * (shown + rate * inner)
     return total if math.isfinite(total) else math.inf
 
 
 @dataclasses.dataclass(frozen=True)
 class GeneralisationBound:
-    """With probability $1 - δ$ the expected loss exceeds the mean over the data by at most `total`; see
-    [`shootax.theory.generalisation_bound`][].
+    """The result of [`shootax.theory.generalisation_bound`][].
+
+    With probability $1 - δ$, the expected loss exceeds the mean loss on the data by at most `total`.
 
     **Arguments:**
 
-    - `complexity`: the term of the class of flows.
-    - `confidence`: the term of the random sample.
+    - `complexity`: the term for the complexity of the class of flows.
+    - `confidence`: the term for the random sample.
     - `norm_squared`: the power of two above $2R$ that defines the class.
     """
 
@@ -220,24 +224,25 @@ def generalisation_bound(
     delta: float = 0.05,
     activations: Activations = None,
 ) -> GeneralisationBound:
-    """How far the expected loss can be above the mean loss on the data.
+    """Bound how far the expected loss can exceed the mean loss on the data.
+
+    For a loss that is λ-Lipschitz in the output and lies in $[0, c]$, the bound is
 
     $$2 \\sqrt{π/2}\\, λ\\, \\operatorname{Lip}(\\text{readout})\\, G + 3 c \\sqrt{\\log(2/δ')/2n},$$
 
-    with $G$ the Gaussian complexity of [`shootax.theory.rademacher`][] (`vector`) for a loss that is
-    λ-Lipschitz in the output and lies in $[0, c]$. The norm of a trained model is known only after
-    training, so the class is that of the next power of two, $2R ≤ 2^j$, and $δ' = δ/(2(|j|+1)(|j|+2))$
-    pays for all $j$ at once.
+    where $G$ is the Gaussian complexity `vector` of [`shootax.theory.rademacher`][]. The norm of a
+    trained model is only known after training. Therefore the class is that of the next power of two,
+    $2R ≤ 2^j$, and $δ' = δ/(2(|j|+1)(|j|+2))$ covers all $j$ at once.
 
-    The lift and the readout count as fixed. Where they were trained on the same data, as they usually
+    The lift and the readout are treated as fixed. If they were trained on the same data, as they usually
     are, the bound does not account for their choice.
 
     **Arguments:**
 
     - `net`, `x`, `activations`: as in [`shootax.theory.certify`][].
-    - `loss_lipschitz`: λ, for the Euclidean norm of the output.
+    - `loss_lipschitz`: λ, the Lipschitz constant of the loss for the Euclidean norm of the output.
     - `loss_sup`: $c$, the largest value of the loss.
-    - `delta`: δ.
+    - `delta`: δ, the probability that the bound does not hold.
 
     !!! example
 
@@ -263,7 +268,7 @@ def generalisation_bound(
     if readout is None:
         raise ValueError(
             f"The Lipschitz constant of the readout {type(net.readout).__name__} is not known. Use a "
-            "linear one, or include it in the loss and replace it by the identity."
+            "linear readout, or make the readout part of the loss and replace it by the identity."
         )
     norm = _norm(net)
     power = math.ceil(math.log2(norm**2)) if norm else 0

@@ -1,4 +1,4 @@
-"""What the theory needs to know of a field: its kernel, how it grows and how steep it is."""
+"""The constants of a field that the theory needs: of its kernel, its growth and its steepness."""
 
 import abc
 import dataclasses
@@ -21,8 +21,8 @@ from shootax.theory._table import BlockTable, block_table
 class Rates:
     """Constants of each step of the path: $|f_a(z)| ≤ Σ_b N_{ab} |z_b| + c_a$ for the parts $a, b$.
 
-    There are several variants of them, all valid: `slopes` is `(variants, steps, parts, parts)` and
-    `offsets` `(variants, steps, parts)`.
+    There are several variants, all of which are valid. `slopes` has the shape
+    `(variants, steps, parts, parts)`, and `offsets` the shape `(variants, steps, parts)`.
     """
 
     slopes: np.ndarray
@@ -33,7 +33,7 @@ class FieldBounds(abc.ABC):
     """Constants of a field that is linear in θ, with the norm $‖f‖^2 = 2R$."""
 
     parts: dict[str, slice]
-    """Where each part stands in the state as one vector."""
+    """The slice of each part in the flattened state."""
 
     weights: float
     """The dimension of the space of fields; infinite for an RKHS with a kernel."""
@@ -42,17 +42,17 @@ class FieldBounds(abc.ABC):
     """The number $c$ with $\\operatorname{Lip}(f) ≤ ‖f‖ \\sqrt c$."""
 
     channels: dict[str, int]
-    """The number of velocities of each part that have weights of their own."""
+    """For each part, the number of velocities that do not share weights."""
 
     row_weights: dict[str, float]
-    """The number of weights that act on one of them."""
+    """For each part, the number of weights that act on one velocity."""
 
     growths: tuple[Growth, ...]
-    """Bounds of the kernel on the diagonal, all valid."""
+    """Bounds on the kernel on the diagonal, all of which are valid."""
 
     @abc.abstractmethod
     def growths_of(self, parts: Sequence[str]) -> tuple[Growth, ...]:
-        """The same for the kernel of some parts alone."""
+        """Bounds as in `growths`, for the kernel of some parts only."""
 
     @abc.abstractmethod
     def rates(self, theta: PyTree[Array], norm: np.ndarray) -> Rates:
@@ -66,8 +66,8 @@ class FieldBounds(abc.ABC):
 
     @abc.abstractmethod
     def kernel_on(self, low: np.ndarray, high: np.ndarray, radii: np.ndarray) -> np.ndarray:
-        """$\\sup λ_{\\max}(k_a(z, z))$ for each part $a$ over boxes `(boxes, state)`, where the parts
-        have at most the norms `radii`, `(boxes, parts)`."""
+        """$\\sup λ_{\\max}(k_a(z, z))$ for each part $a$ over boxes `(boxes, state)`, in which the norms
+        of the parts are at most `radii`, `(boxes, parts)`."""
 
     @abc.abstractmethod
     def kernel_at(self, z: np.ndarray) -> np.ndarray:
@@ -153,7 +153,7 @@ class BlockBounds(FieldBounds):
 
 
 class KernelBounds(FieldBounds):
-    """Fields $f = Σ_j k(·, q_j) p_j$ of an RKHS with a kernel of the library's."""
+    """Fields $f = Σ_j k(·, q_j) p_j$ of an RKHS with one of the library's kernels."""
 
     def __init__(self, field: sx.RKHS):
         self.constants = kernel_constants(field.kernel)
@@ -183,7 +183,7 @@ class KernelBounds(FieldBounds):
 
 
 def field_bounds(net: sx.Net, state: tuple[int, ...], activations: Activations) -> FieldBounds:
-    """The constants of the field of a net, whose states have the shape `state`."""
+    """The constants of the field of a net with states of shape `state`."""
     field, penalty = net.field, net.control.penalty
     if isinstance(field, sx.RKHS):
         return KernelBounds(field)
@@ -192,9 +192,9 @@ def field_bounds(net: sx.Net, state: tuple[int, ...], activations: Activations) 
         raise ValueError(_unknown(field))
     if layout.damping:
         raise ValueError(
-            f"{type(field).__name__} has damping, a drift that is free of θ. The norm of its field is "
-            "then neither conserved nor bounded by R, so the theory does not apply. Use a field that "
-            "is linear in θ, such as UpDown."
+            f"{type(field).__name__} has damping, a drift that does not depend on θ. The norm of its "
+            "field is then neither conserved nor bounded by R, so the theory does not apply. Use a "
+            "field that is linear in θ, such as UpDown."
         )
     if not isinstance(penalty, sx.Quadratic):
         raise ValueError(
@@ -208,11 +208,11 @@ def _unknown(field: sx.AbstractField) -> str:
     name = type(field).__name__
     if isinstance(field, sx.SingleHiddenLayer) or sx.linearity(field) != "linear":
         return (
-            f"{name} is not linear in θ. The theory needs a field f(z, θ) that is linear in θ with a "
-            "quadratic penalty: then 2R is the squared norm of the field, and it is conserved. Use "
+            f"{name} is not linear in θ. The theory needs a field f(z, θ) that is linear in θ, with a "
+            "quadratic penalty. Then 2R is the squared norm of the field, and it is conserved. Use "
             "UpDown, Affine, a convolution, an RKHS or another field made of blocks."
         )
     return (
-        f"{name} is linear in θ, but how its velocities grow with the state is not known. Describe it "
-        "by a table: subclass shootax.extend.AbstractBlockField and give its `layout`."
+        f"{name} is linear in θ, but the growth of its velocities with the state is not known. Subclass "
+        "shootax.extend.AbstractBlockField and give its `layout`."
     )

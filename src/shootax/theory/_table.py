@@ -17,16 +17,16 @@ from shootax.theory._bounds import Growth
 from shootax.theory._model import smallest_strength
 
 SPLITS = (0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0)
-"""The $τ$ of $(a + b)^2 ≤ (1 + τ) a^2 + (1 + 1/τ) b^2$ that are tried; every one gives a bound."""
+"""The values of $τ$ to try in $(a + b)^2 ≤ (1 + τ) a^2 + (1 + 1/τ) b^2$. Each of them gives a bound."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Term:
     """One entry of θ, acting on $σ$ of the part `source`, or a bias if there is none.
 
-    As an operator on states it has norm at most $\\sqrt{\\mathrm{gain}}\\,\\|θ_k\\|_F$, where `gain` is 1
-    for a matrix, the size of the window for a convolution and the number of places for its bias. `row`
-    is the number of weights that act on one velocity.
+    As an operator on states, it has norm at most $\\sqrt{\\mathrm{gain}}\\,\\|θ_k\\|_F$. `gain` is 1 for
+    a matrix, the size of the window for a convolution, and the number of pixels for its bias. `row` is
+    the number of weights that act on one velocity.
     """
 
     name: str
@@ -41,7 +41,7 @@ class Term:
     row: int
 
     def norms(self, theta: Array, steep: np.ndarray | None = None) -> np.ndarray:
-        """Bounds of the operator norm, `(steps, 3)`; `steep` scales the entries of the source."""
+        """Bounds on the operator norm, `(steps, 3)`. `steep` scales the entries of the source."""
         values = np.asarray(theta)
         if self.source is None:
             return math.sqrt(self.gain) * np.linalg.norm(values, axis=-1)
@@ -54,15 +54,16 @@ class Term:
 
 
 FREQUENCIES = 8
-"""In each direction, at least, where the symbol of a convolution is evaluated."""
+"""The smallest number of points in each direction at which the symbol of a convolution is evaluated."""
 
 
 def convolution_norm(filters: np.ndarray, space: int) -> np.ndarray:
-    """Bounds of the operator norms of convolutions `(..., out, in, *window)` with padding by zeros.
+    """Bounds on the operator norms of convolutions `(..., out, in, *window)` with zero padding.
 
-    Such a convolution is part of one on the whole grid, whose norm is the largest one of its symbol
-    $\\hat θ(ω)$. That is a trigonometric polynomial of degree $n$ = half the window in each direction, so
-    its maximum is at most that over $N$ points divided by $\\cos(πn/N)$, for each direction.
+    Such a convolution is the restriction of a convolution on the infinite grid, whose norm is the largest
+    norm of its symbol $\\hat θ(ω)$. The symbol is a trigonometric polynomial whose degree $n$ is half the
+    window in each direction. Its maximum is therefore at most the maximum over $N$ points, divided by
+    $\\cos(πn/N)$ for each direction.
     """
     window = filters.shape[-1]
     points, degree = max(FREQUENCIES, 4 * window), window // 2
@@ -75,7 +76,7 @@ def convolution_norm(filters: np.ndarray, space: int) -> np.ndarray:
 
 @dataclasses.dataclass(frozen=True)
 class BlockTable:
-    """All terms of a field, and where its parts stand in the state as one vector."""
+    """All terms of a field, and the slices of its parts in the flattened state."""
 
     parts: dict[str, slice]
     channels: dict[str, int]
@@ -86,14 +87,14 @@ class BlockTable:
         return list(self.parts).index(part)
 
     def growths(self, parts: Sequence[str]) -> Iterator[Growth]:
-        """Bounds $c_0 + c_1|z|^2$ of the kernel of some parts: with σ bounded or not, for every split."""
+        """Bounds $c_0 + c_1|z|^2$ on the kernel of some parts, for each split, and for bounded σ too."""
         rows = [self.index(part) for part in parts]
         for bounded, split in itertools.product((False, True), SPLITS):
             constant, square = self._growth(bounded, split)
             yield Growth(float(constant[rows].max()), float(square[rows].max()))
 
     def _growth(self, bounded: bool, split: float) -> tuple[np.ndarray, np.ndarray]:
-        """For each part $a$: $c_a$, and the factors of $|z_b|^2$."""
+        """For each part $a$, $c_a$ and the factors of $|z_b|^2$."""
         constant = np.zeros(len(self.parts))
         square = np.zeros((len(self.parts),) * 2)
         for term in self.terms:
@@ -151,4 +152,4 @@ def block_table(
 
 
 NOTHING = ActivationBounds(0.0)
-"""Of a bias, which does not depend on the state."""
+"""The bounds of a bias, which does not depend on the state."""
