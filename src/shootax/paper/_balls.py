@@ -1,4 +1,4 @@
-"""Bouncing balls: from three images to those that follow."""
+"""Bouncing balls: predict images from the first three."""
 
 import functools
 from typing import Any
@@ -13,11 +13,11 @@ from shootax.paper._latent import LatentExperiment
 from shootax.paper._plan import Configuration, Settings
 from shootax.paper._rotating import ORDER
 
-# Data are drawn once for all runs, which differ in their start and in the order of the sequences.
+# Data are drawn once for all runs. Runs differ in their initial values and the order of the sequences.
 TRAINING, VALIDATION, TEST = 4000, 4001, 4002
 
 FRAMES, SEEN, AHEAD = 20, 3, 10
-"""Frames of a sequence, those that the encoder sees, and those after them that the test asks for."""
+"""The numbers of frames: of a sequence, for the encoder, and after them to predict in the test."""
 
 FULL = {
     "training": 10_000,
@@ -100,18 +100,18 @@ RECIPES: dict[str, dict[str, Any]] = {
     "full": FULL_SIZE,
     "brief": {**FULL_SIZE, "channels": [8, 16, 32], "steps": 10, "epochs": 12},
 }
-"""`best` is meant for an hour or two: half of the channels, and half of the frames of each sequence,
+"""`best` takes an hour or two. It has half of the channels, and half of the frames of each sequence,
 redrawn in every epoch, because decoding is expensive. Its learning rate and decay were chosen on
-validation sequences. `full` has all channels and takes two hours: fewer steps, larger batches, a quarter
-of the frames, and smaller initial momenta, because these steps are too long for the stiff flow of larger
-ones. `brief` compares formulations in a few minutes each: `full` with half of the channels and an eighth
-of the epochs."""
+validation sequences. `full` has all channels and takes two hours. It has fewer steps, larger batches, a
+quarter of the frames, and smaller initial momenta, because with larger momenta the flow is too stiff for
+these steps. `brief` compares formulations in a few minutes each. It is `full` with half of the channels
+and an eighth of the epochs."""
 
 TIMES = {"smoke": "under 2 min", "quick": "about 15 min", "paper": "about 15 h"}
 
 
 class BouncingBalls(LatentExperiment):
-    """Latent models of all formulations that see three frames of balls and predict the rest."""
+    """Latent models of all formulations that predict frames of balls from the first three."""
 
     name = "bouncing-balls"
     about = "sees three frames of bouncing balls and predicts the next ten"
@@ -122,7 +122,7 @@ class BouncingBalls(LatentExperiment):
     def task(
         self, settings: Settings, configuration: Configuration
     ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        """The model is that of the best epoch by the validation sequences."""
+        """The data and the keyword arguments for `fit`, which keeps the best epoch by validation."""
         train, held_out = (self.data(settings, part) for part in ("training", "validation"))
         fit_options: dict[str, Any] = {
             "validation": Validation((held_out.first(SEEN), held_out.frames), keep_best=True),
@@ -148,7 +148,7 @@ class BouncingBalls(LatentExperiment):
     def evaluate(
         self, settings: Settings, configuration: Configuration, net: LatentModel
     ) -> dict[str, Any]:
-        """`mse_per_step` has the ten frames after those seen, `test_mse` is its mean."""
+        """Evaluate a model. `mse_per_step` is for the ten predicted frames; `test_mse` is its mean."""
         errors = latent.squared_errors(net, self.data(settings), SEEN)
         steps = errors.mean(axis=0)[SEEN : SEEN + AHEAD]
         return {

@@ -12,9 +12,9 @@ COMPLEXITY = ("complexity_log2_frobenius", "∫ log₂ ‖θ‖² dt", False)
 
 
 def box_figure(results: Results, panels: Sequence[tuple[str, str, bool]], title: str):
-    """A panel for each `(entry, label, logarithmic)`.
+    """Draw a panel for each `(entry, label, logarithmic)`.
 
-    Outliers are removed and counted by `*n`, runs that diverged by `†n`.
+    Outliers are removed. `*n` shows their number, and `†n` the number of runs that diverged.
     """
     figure, axes = new_figure(1, len(panels), 3.6 * len(panels), 2.9)
     for axis, panel in zip(axes[0], panels, strict=True):
@@ -25,7 +25,7 @@ def box_figure(results: Results, panels: Sequence[tuple[str, str, bool]], title:
 
 
 def recipes_figure(recipes: Sequence[Results], panels: Sequence[tuple[str, str, bool]], title: str):
-    """The same panels under several recipes side by side: a column for each, with shared scales."""
+    """Draw the panels of `box_figure` in a column for each recipe, with shared scales."""
     figure, axes = new_figure(len(panels), len(recipes), 3.2 * len(recipes), 2.5 * len(panels))
     for row, panel in zip(axes, panels, strict=True):
         for axis, results in zip(row, recipes, strict=True):

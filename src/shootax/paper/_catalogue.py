@@ -23,9 +23,9 @@ _ALL: tuple[AbstractExperiment, ...] = (
 )
 
 EXPERIMENTS: dict[str, AbstractExperiment] = {each.name: each for each in _ALL}
-"""What `shootax reproduce` can do."""
+"""The experiments that `shootax reproduce` can run, by name."""
 
 COLLECTIONS: dict[str, tuple[str, ...]] = {
     "questions": ("questions-data", "questions-networks", "questions-formulations"),
 }
-"""Experiments that go together: one name runs them one after the other."""
+"""Groups of experiments: `shootax reproduce` runs the experiments of a group one after the other."""

@@ -1,4 +1,4 @@
-"""Concentric circles: how often a net fits its training data perfectly, by inflation factor."""
+"""Concentric circles: the rate at which nets fit their training data perfectly, by inflation factor."""
 
 from typing import Any, ClassVar
 
@@ -56,7 +56,7 @@ RECIPES: dict[str, dict[str, Any]] = {
         "frozen_epochs": 0,
     },
 }
-# The code of 2020 averages over particles: the same model, but a step of Adam is K times smaller.
+# The code of 2020 averages over particles. The model is the same, but Adam's steps are K times smaller.
 RECIPES["averaged"] = {**RECIPES["paper"], "momentum_by_particles": True}
 RECIPES["best"] = {
     **RECIPES["averaged"],
@@ -110,7 +110,7 @@ class Circles(AbstractExperiment):
     def evaluate(
         self, settings: Settings, configuration: Configuration, net: Net
     ) -> dict[str, Any]:
-        """`test_mse` is that of the probability of the class."""
+        """Evaluate a net. `test_mse` is the mean squared error of the class probability."""
         x, y = _data(settings, TEST)
         logits = _logits(net, x)
         probability = 1 / (1 + np.exp(logits[:, 0] - logits[:, 1]))

@@ -1,4 +1,4 @@
-"""How often training succeeds, with 95 % intervals."""
+"""Figures of the rate at which training succeeds, with 95 % intervals."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -12,12 +12,12 @@ COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7")
 
 
 def figures(results: Results) -> Drawn:
-    """The names of the figures, and how to draw them."""
+    """The names of the figures, each with a function that draws it."""
     yield "success", lambda: success_figure(results)
 
 
 def needed(results: Results) -> list[Run]:
-    """The runs whose models the figures are drawn from: none."""
+    """The runs whose models the figures need: none."""
     return []
 
 
@@ -30,7 +30,7 @@ def wilson(successes: int, runs: int, z: float = 1.959964) -> tuple[float, float
 
 
 def rates(results: Results, weight: float) -> list[tuple[int, int, int]]:
-    """For each inflation factor: the factor, successes, and runs; one that diverged is no success."""
+    """For each inflation factor: the factor, the successes, and the runs. Divergence is no success."""
     out = []
     for inflation in sorted(results.settings.inflations):
         runs = [
@@ -43,14 +43,14 @@ def rates(results: Results, weight: float) -> list[tuple[int, int, int]]:
 
 
 def success_figure(results: Results):
-    """A line for each weight of the classification loss."""
+    """Draw a line for each weight of the classification loss."""
     figure, axes = new_figure(1, 1, 3.6, 2.7)
     _draw_rates(axes[0, 0], results)
     return figure
 
 
 def recipes_figure(recipes: Sequence[Results]):
-    """The rates under several recipes side by side."""
+    """Draw the rates under several recipes side by side."""
     figure, axes = new_figure(1, len(recipes), 3.2 * len(recipes), 2.7)
     for axis, results in zip(axes[0], recipes, strict=True):
         _draw_rates(axis, results)

@@ -18,14 +18,14 @@ COMPLEXITY = "complexity_log2_frobenius"
 
 @dataclasses.dataclass(frozen=True)
 class Claim:
-    """The paper says that `entry` is lower for the runs `low` than for the runs `high`.
+    """A claim of the paper that `entry` is lower for the runs `low` than for the runs `high`.
 
     **Arguments:**
 
     - `text`: the claim in words.
     - `entry`: the column of the results.
-    - `low`, `high`: entries that select the runs; `high` may be a number. Runs are compared at equal
-        inflation factors where neither names one.
+    - `low`, `high`: columns and values that select the runs; `high` may be a number. If neither contains
+        an inflation factor, runs are compared at equal inflation factors.
     - `scale`: `"ratio"`, `"difference"`, or `"rate"` for entries that are true or false.
     """
 
@@ -38,15 +38,15 @@ class Claim:
 
 @dataclasses.dataclass(frozen=True)
 class Finding:
-    """A claim as measured under one recipe.
+    """The result of testing a claim under one recipe.
 
     **Arguments:**
 
-    - `claim`, `recipe`: what was tested.
-    - `seeds`: how many pairs of runs were compared.
+    - `claim`, `recipe`: the tested claim and the recipe.
+    - `seeds`: the number of compared pairs of runs.
     - `estimate`, `low`, `high`: the ratio or difference, and its interval.
     - `p`: the p value, corrected for the number of claims.
-    - `lost`: how many runs diverged.
+    - `lost`: the number of runs that diverged.
     """
 
     claim: Claim
@@ -143,19 +143,20 @@ CLAIMS: dict[str, list[Claim]] = {
     ],
     "circles": _WIDER,
 }
-"""What the paper says of each experiment, as far as it can be counted."""
+"""The quantitative claims of the paper about each experiment."""
 
 
 def check_claims(recipes: Sequence[Results]) -> list[Finding]:
     """Test the paper's claims on the results of one experiment under several recipes.
 
     Values are compared seed by seed: the difference, or the logarithm of the ratio, at each inflation
-    factor that both sides have, and then its median over these. The estimate is the Hodges-Lehmann
-    one with a 95 % interval; the test is Wilcoxon's signed-rank test, or the sign test for rates;
-    p values are corrected by Holm's method for the number of claims. A run that diverged counts as
-    the worst of the runs that did not. Claims whose runs are missing under a recipe are left out.
+    factor that both sides have, and then its median over these factors. The estimate is the
+    Hodges-Lehmann estimate with a 95 % interval. The test is Wilcoxon's signed-rank test, or the sign
+    test for rates. p values are corrected for the number of claims by Holm's method. A run that diverged
+    counts as the worst of the runs that did not. Claims whose runs are missing under a recipe are
+    omitted.
 
-    **Arguments:** `recipes`, the results, one for each recipe.
+    **Arguments:** `recipes`: the results, one for each recipe.
 
     !!! example
 
@@ -168,12 +169,12 @@ def check_claims(recipes: Sequence[Results]) -> list[Finding]:
     names = {results.settings.experiment for results in recipes}
     if len(names) != 1:
         raise ValueError(
-            f"Claims are about one experiment, got results of {', '.join(sorted(names)) or 'none'}. "
-            "Give folders of one experiment under several recipes."
+            "Claims can only be tested for one experiment, got results of "
+            f"{', '.join(sorted(names)) or 'none'}. Give folders of one experiment under several recipes."
         )
     (name,) = names
     if name not in CLAIMS:
-        raise ValueError(f"There are claims about {', '.join(CLAIMS)}, got results of {name}.")
+        raise ValueError(f"There are only claims about {', '.join(CLAIMS)}, got results of {name}.")
     found: list[Finding] = []
     for results in completed(recipes):
         tested = [each for claim in CLAIMS[name] if (each := _compare(claim, results)) is not None]
@@ -185,10 +186,13 @@ def check_claims(recipes: Sequence[Results]) -> list[Finding]:
 
 
 def completed(recipes: Sequence[Results]) -> list[Results]:
-    """The recipes, where `averaged` takes models without momenta from `paper`: they are the same."""
+    """The recipes, completed: if `averaged` lacks models without momenta, they are taken from `paper`,
+    where they are the same."""
     by_name = {results.settings.recipe: results for results in recipes}
     if len(by_name) != len(recipes):
-        raise ValueError("Two of the folders have results of the same recipe. Give one of each.")
+        raise ValueError(
+            "Two of the folders have results of the same recipe. Give one folder for each recipe."
+        )
     paper, averaged = by_name.get("paper"), by_name.get("averaged")
     if paper is None or averaged is None:
         return list(recipes)
@@ -221,7 +225,7 @@ def _compare(claim: Claim, results: Results) -> Finding | None:
         a, b = low[place], high[place]
         if claim.scale == "ratio" and min(a, b) <= 0:
             raise FileFormatError(
-                f"The results are damaged: {claim.entry} is {min(a, b)} for a run, and a ratio needs "
+                f"The results are damaged: {claim.entry} is {min(a, b)} for a run, but a ratio needs "
                 "positive numbers."
             )
         difference = np.log(a) - np.log(b) if claim.scale == "ratio" else a - b
@@ -252,7 +256,7 @@ def _compare(claim: Claim, results: Results) -> Finding | None:
 def _by_place(
     claim: Claim, wanted: Mapping[str, Any], results: Results
 ) -> tuple[dict[tuple[Any, int], float], int]:
-    """The values by inflation factor and seed, and how many runs were lost."""
+    """The values by inflation factor and seed, and the number of runs that diverged."""
     full = dict(wanted)
     if "particles" not in full and "formulation" in full:
         full["particles"] = results.particles_of(full["formulation"])
@@ -280,9 +284,9 @@ def _finite(run: Run, entry: str) -> bool:
 
 
 def claims_table(findings: Sequence[Finding]) -> str:
-    """The findings as a table in Markdown: a line for each claim, a column for each recipe.
+    """Format findings as a Markdown table with a line for each claim and a column for each recipe.
 
-    **Arguments:** the `findings`.
+    **Arguments:** `findings`: the findings.
     """
     recipes = list(dict.fromkeys(finding.recipe for finding in findings))
     lines = [
@@ -306,7 +310,7 @@ def _cell(finding: Finding) -> str:
     if finding.claim.scale == "ratio":
         numbers = f"ratio {finding.estimate:.2g} ({finding.low:.2g} to {finding.high:.2g})"
     elif finding.claim.scale == "rate":
-        # How much more often, so the other way round.
+        # The table shows how much more often `high` succeeds, so the sign is reversed.
         low, middle, high = (0.0 - 100 * v for v in (finding.high, finding.estimate, finding.low))
         numbers = f"{middle:+.0f} points ({low:+.0f} to {high:+.0f})"
     else:

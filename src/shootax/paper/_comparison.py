@@ -35,10 +35,10 @@ def compare_recipes(
 
     **Arguments:**
 
-    - `folders`: results of `shootax reproduce`, one for each recipe.
-    - `out`: the folder to write to; it is created.
+    - `folders`: folders with results of `shootax reproduce`, one for each recipe.
+    - `out`: the folder to write to. It is created if necessary.
 
-    **Returns:** the findings, as [`shootax.paper.check_claims`][] has them, and the files.
+    **Returns:** the findings of [`shootax.paper.check_claims`][], and the paths of the files.
     """
     recipes = [Results.read(folder) for folder in folders]
     recipes.sort(key=lambda each: (*map(each.settings.recipe.__ne__, ORDER), each.settings.recipe))

@@ -25,7 +25,7 @@ COUNTED = {
 
 
 def parameter_counts() -> list[dict[str, Any]]:
-    """The cells of both tables of the paper, each counted from a model made for it.
+    """Count the parameters in all cells of the paper's two tables, each from a constructed model.
 
     !!! example
 
@@ -54,7 +54,7 @@ def parameter_counts() -> list[dict[str, Any]]:
 
 
 def _count(formulation: str, dim: int, inflation: int, particles: int | None) -> int:
-    """Construct the model, without filling its arrays, and count what could be trained."""
+    """Construct the model, without filling its arrays, and count its trainable parameters."""
 
     def make(key: PRNGKeyArray) -> sx.Net:
         field = sx.UpDown(dim, inflation)

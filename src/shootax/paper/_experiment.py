@@ -1,4 +1,4 @@
-"""What all experiments of the paper do in the same way: plan their configurations, and train them."""
+"""The base class of the paper's experiments, which plans and trains their configurations."""
 
 import abc
 from collections.abc import Callable, Mapping, Sequence
@@ -13,7 +13,7 @@ from shootax.paper._plan import Configuration, Settings
 class AbstractExperiment(abc.ABC):
     """An experiment: which nets are trained, on which data, and how they are evaluated.
 
-    `presets` and `recipes` map a name to settings and options; `times` describes how long a preset takes.
+    `presets` and `recipes` map names to settings and options. `times` describes how long a preset takes.
     """
 
     name: str
@@ -36,39 +36,39 @@ class AbstractExperiment(abc.ABC):
     def evaluate(
         self, settings: Settings, configuration: Configuration, net: Any
     ) -> dict[str, Any]:
-        """The results of a trained net."""
+        """Evaluate a trained net."""
 
     def evaluate_seed(
         self, settings: Settings, configuration: Configuration, net: Any, seed: int
     ) -> dict[str, Any]:
-        """The same, for experiments whose seeds have data of their own."""
+        """Evaluate a trained net of a seed, for experiments whose data depend on the seed."""
         return self.evaluate(settings, configuration, net)
 
     def prepare(self, settings: Settings) -> None:
-        """Raise where something that the experiment needs, such as files of data, is missing."""
+        """Raise if something that the experiment needs, such as a data file, is missing."""
         return None
 
     def batch_size(self, settings: Settings) -> int:
-        """Samples in a batch."""
+        """The number of samples in a batch."""
         return settings.options["batch_size"]
 
     def configurations(self, settings: Settings) -> list[Configuration]:
-        """All configurations, in the order in which they are to run."""
+        """All configurations, in the order in which they run."""
         return models.configurations(settings)
 
     def seeds(self, settings: Settings, configuration: Configuration) -> tuple[int, ...]:
-        """The seeds that a configuration is trained from."""
+        """The seeds from which a configuration is trained."""
         return settings.seeds
 
     def group_size(self, settings: Settings, configuration: Configuration) -> int:
-        """How many seeds train as one program."""
+        """The number of seeds that train in one program."""
         batch = self.batch_size(settings)
         return models.group_size(lambda: self.net(settings, configuration, 0), batch)
 
     def start(
         self, settings: Settings, configuration: Configuration, seeds: Sequence[int]
     ) -> list[Any]:
-        """What is trained from each seed, before training."""
+        """The models of the seeds before training."""
         return [self.net(settings, configuration, seed) for seed in seeds]
 
     def train(
@@ -80,7 +80,7 @@ class AbstractExperiment(abc.ABC):
         checkpoint: Checkpoint | None = None,
         progress: Callable[[int, str], None] | None = None,
     ) -> list[FitResult | DivergedError]:
-        """Train a net from each seed, all as one program."""
+        """Train a net from each seed, all in one program."""
         data, fit_options = self.task(settings, configuration)
         options = {**settings.options, **configuration.more}
         return fit_many(
@@ -88,7 +88,7 @@ class AbstractExperiment(abc.ABC):
             *data,
             seeds=seeds,
             together=True,
-            data_strength=options["data_weight"],  # as recorded settings call it
+            data_strength=options["data_weight"],  # its name in recorded settings
             penalty_strength=options["penalty_weight"],
             progress=progress,
             checkpoint=checkpoint,

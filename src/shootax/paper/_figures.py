@@ -1,4 +1,4 @@
-"""All figures and tables of an experiment, from the folder of its results."""
+"""Draw all figures and tables of an experiment from the folder of its results."""
 
 import json
 import os
@@ -31,17 +31,19 @@ _DRAWN_BY: dict[str, ModuleType] = {
     "questions-networks": _questions_figures,
     "questions-formulations": _questions_figures,
 }
-"""Each has `figures(results)`, names with functions that draw, and `needed(results)`, the runs whose
-models are drawn from."""
+"""Each module has `figures(results)`, the names of figures with functions that draw them, and
+`needed(results)`, the runs whose models the figures need."""
 
 
 def draw_figures(folder: str | os.PathLike) -> tuple[list[pathlib.Path], list[str]]:
-    """Draw all that the results allow to `figures/`. Return the files, and notes on what is missing.
+    """Draw all figures that the results allow into `figures/`.
 
-    **Arguments:** `folder`, as `shootax reproduce` has written it.
+    **Arguments:** `folder`: a folder that `shootax reproduce` has written.
+
+    **Returns:** the paths of the files, and notes on missing figures.
     """
     results = Results.read(folder)
-    if results.settings.experiment in PUBLISHED:  # those with sequences of images
+    if results.settings.experiment in PUBLISHED:  # experiments with sequences of images
         return _latent_figures.draw(results)
     target = results.folder / "figures"
     target.mkdir(exist_ok=True)
@@ -50,7 +52,7 @@ def draw_figures(folder: str | os.PathLike) -> tuple[list[pathlib.Path], list[st
         try:
             paths.extend(save_figure(draw(), target, name))
         except FileNotFoundError as error:
-            notes.append(f"No figure {name}: {error}")
+            notes.append(f"The figure {name} cannot be drawn: {error}")
     if results.settings.experiment in COLLECTIONS["questions"]:
         tables = {"results.md": _questions_figures.table(results)}
     elif results.settings.experiment == "mnist":
@@ -68,12 +70,15 @@ def draw_figures(folder: str | os.PathLike) -> tuple[list[pathlib.Path], list[st
 def compact(folder: str | os.PathLike, target: str | os.PathLike) -> pathlib.Path:
     """Copy the results, with six digits, and the models that the figures need to a new folder.
 
-    **Arguments:** the `folder` of the results, and the `target`.
+    **Arguments:**
+
+    - `folder`: the folder of the results.
+    - `target`: the new folder.
     """
     results, target = Results.read(folder), pathlib.Path(target)
     target.mkdir(parents=True, exist_ok=True)
     if any(path.suffix not in (".json", ".md") and path.is_file() for path in target.iterdir()):
-        raise ValueError(f"{target} has other files in it. Choose a new folder with --compact.")
+        raise ValueError(f"{target} contains other files. Choose a new folder with --compact.")
     shutil.copy(results.folder / "sweep.json", target / "sweep.json")
     lines = [json.dumps({k: _rounded(v) for k, v in run.items()}) for run in results.runs]
     (target / "results.json").write_text("[\n" + ",\n".join(lines) + "\n]\n", encoding="utf-8")

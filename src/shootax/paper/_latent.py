@@ -1,4 +1,4 @@
-"""What the experiments with images have in common: latent models, and how their recipes train them."""
+"""The common parts of the experiments with images: latent models and their training."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -31,14 +31,14 @@ RECIPE = {
     "lift_unit": 1.0,
     "frozen_epochs": 0,
 }
-"""The recipe `paper` of the experiments with images. A recipe may also have `steps` (of RK4 in all,
-by default one for each frame), `ema`, `theta3` (the strength of θ₃ in the penalty), and `last` and
-`decoder_activation` of the decoder. They are not in this one, because it is compared with the settings
-that are stored with results."""
+"""The recipe `paper` of the experiments with images. A recipe may also have `steps` (the total number of
+RK4 steps, by default one for each frame), `ema`, `theta3` (the strength of θ₃ in the penalty), and `last`
+and `decoder_activation` of the decoder. This recipe does not contain them, because it is compared with
+the settings that are stored with results."""
 
 
 class LatentExperiment(AbstractExperiment):
-    """An experiment with latent models, which are large: every seed trains by itself."""
+    """An experiment with latent models. They are large, so every seed trains separately."""
 
     def group_size(self, settings: Settings, configuration: Configuration) -> int:
         return 1
@@ -47,8 +47,8 @@ class LatentExperiment(AbstractExperiment):
 def make_model(
     configuration: Configuration, seed: int, options: Mapping[str, Any], times: np.ndarray
 ) -> LatentModel:
-    """The model of a seed before training. The channels of the decoder are those of the encoder,
-    the other way round, times `widening`."""
+    """The model of a seed before training. The decoder has the channels of the encoder in reverse order,
+    times `widening`."""
     keys = jax.random.split(jax.random.fold_in(jax.random.key(seed), 1))
     net = models.make_net(
         configuration,
@@ -76,8 +76,8 @@ def make_model(
 
 
 def optimizer(configuration: Configuration, options: Mapping[str, Any]) -> Optimizer:
-    """The optimiser of a recipe. Weights of encoder and decoder decay, not their biases and norms;
-    those of the net have their penalty."""
+    """The optimiser of a recipe. Weight decay applies to the weights of encoder and decoder, but not to
+    their biases and norms, nor to the net, which has its penalty."""
     weights = ("weight", *(f"layers.{i}.weight" for i in range(len(options["channels"]))))
     names = [f"{coder}.{name}" for coder in ("encoder", "decoder") for name in weights]
     if options.get("last"):
@@ -88,17 +88,17 @@ def optimizer(configuration: Configuration, options: Mapping[str, Any]) -> Optim
 
 
 def measured(model: LatentModel) -> dict[str, Any]:
-    """The measures of the net, whose parameters are the ones that the paper counts."""
+    """The measures of the net. The paper only counts the parameters of the net."""
     return {**summary(model.net), "coder_parameters": count((model.encoder, model.decoder))}
 
 
 def predictions(model: LatentModel, sequences: Sequences, first: int) -> np.ndarray:
-    """All frames of all sequences from their first ones."""
+    """Predict all frames of all sequences from their first frames."""
     return np.asarray(_call(model, inputs(model, sequences, first)))
 
 
 def inputs(model: LatentModel, sequences: Sequences, first: int) -> Array:
-    """What the encoder sees, in the precision of the model, which may come from a file."""
+    """The input of the encoder, in the precision of the model, which may be from a file."""
     precision = jax.tree.leaves(eqx.filter(model, eqx.is_inexact_array))[0].dtype
     return jnp.asarray(sequences.first(first), precision)
 

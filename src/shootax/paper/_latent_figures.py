@@ -24,13 +24,13 @@ from shootax.paper._sequences import (
 from shootax.plots import save_figure
 
 SHOWN = 6
-"""Sequences in an animation."""
+"""The number of sequences in an animation."""
 MOST = 200
-"""Sequences whose paths through the latent space are drawn."""
+"""The number of sequences whose trajectories in latent space are drawn."""
 
 
 def draw(results: Results) -> tuple[list[pathlib.Path], list[str]]:
-    """Draw what the results give, of the first seed of every formulation."""
+    """Draw all figures that the results allow, from the first seed of every formulation."""
     folder, settings, runs = results.folder, results.settings, results.runs
     out, rotating = folder / "figures", settings.experiment == "rotating-mnist"
     chosen = first_runs(settings, runs)
@@ -67,12 +67,12 @@ def draw(results: Results) -> tuple[list[pathlib.Path], list[str]]:
 
 
 def needed(results: Results) -> list[Run]:
-    """The runs whose models the figures are drawn from."""
+    """The runs whose models the figures need."""
     return list(first_runs(results.settings, results.runs).values())
 
 
 def first_runs(settings: Settings, runs: Sequence[Run]) -> dict[str, Run]:
-    """The run of the first seed that ended well, for every formulation."""
+    """The run of the first successful seed, for every formulation."""
     good = {run["formulation"]: run for run in reversed(runs) if run["status"] == "ok"}
     return {name: good[name] for name in settings.formulations if name in good}
 

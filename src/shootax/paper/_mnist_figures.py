@@ -1,4 +1,4 @@
-"""Error of MNIST classifiers against the number of their parameters, and how they were trained."""
+"""Figures of the error of MNIST classifiers against their number of parameters, and of training."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -20,19 +20,19 @@ HEADLINE = "dynamic-particles"
 
 
 def figures(results: Results) -> Drawn:
-    """The names of the figures, and how to draw them."""
+    """The names of the figures, each with a function that draws it."""
     if results.where():
         yield "accuracy", lambda: accuracy_figure(results)
         yield "training", lambda: training_figure(results)
 
 
 def needed(results: Results) -> list[Run]:
-    """The runs whose models are kept: all of shooting, and the first of every other network."""
+    """The runs whose models are kept: all shooting runs, and the first run of every other network."""
     return [run for run in results.where() if run["formulation"] == HEADLINE or run["seed"] == 0]
 
 
 def networks(results: Results) -> Iterator[tuple[Run, list[Run]]]:
-    """For each network what it is, and its runs that ended well, from the smallest on."""
+    """The description and the successful runs of each network, in order of size."""
     keys = ("formulation", "channels", "particles", "blocks", "passed")
     groups: dict[tuple[Any, ...], list[Run]] = {}
     for run in results.where():
@@ -43,7 +43,7 @@ def networks(results: Results) -> Iterator[tuple[Run, list[Run]]]:
 
 
 def table(results: Results) -> str:
-    """A line for each network: means over seeds, with the lowest and highest."""
+    """Format a line for each network: means over seeds, with the lowest and highest values."""
     heads = ["layers from", "channels", "K", "blocks", "parameters", "seeds", "test accuracy, %"]
     heads += ["validation, %", "penalty ∫R", "processor min per run"]
     lines = ["| " + " | ".join(heads) + " |", "|---|" + "---:|" * (len(heads) - 1)]
@@ -67,7 +67,7 @@ def _percent(runs: list[Run], entry: str) -> str:
 
 
 def accuracy_figure(results: Results) -> Any:
-    """Test error against parameters: a line for each formulation, published models as crosses."""
+    """Draw test error against parameters: a line for each formulation, crosses for published models."""
     figure, axes = new_figure(1, 1, 5.2, 3.6)
     axis = axes[0, 0]
     found = list(networks(results))
@@ -105,7 +105,7 @@ def _line(axis: Any, groups: list[list[Run]], **look: Any) -> None:
 
 
 def training_figure(results: Results) -> Any:
-    """The loss on the validation images after every epoch, of the first seed of every network."""
+    """Draw the validation loss by epoch, for the first seed of every network."""
     figure, axes = new_figure(1, 1, 4.6, 3.2)
     shown: set[str] = set()
     for network, runs in networks(results):

@@ -1,4 +1,4 @@
-"""What the experiments have in common: UpDown nets, and how their recipes train them."""
+"""The common parts of the experiments: UpDown nets and their training."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -14,7 +14,7 @@ SCHEDULES = {"cosine": Cosine, "plateau": Plateau, "constant": Constant}
 
 
 def schedule(options: Mapping[str, Any]) -> AbstractSchedule:
-    """A schedule from data, such as `{"kind": "cosine", "warmup": 0.1}`."""
+    """Construct a schedule from options such as `{"kind": "cosine", "warmup": 0.1}`."""
     rest = {key: value for key, value in options.items() if key != "kind"}
     return SCHEDULES[options["kind"]](**rest)
 
@@ -25,9 +25,9 @@ def with_particles(configuration: Configuration) -> bool:
 
 
 def configurations(settings: Settings, **more: Any) -> list[Configuration]:
-    """Every formulation with every inflation factor and, where it has them, number of particles.
+    """Every formulation with every inflation factor and, if it has particles, every number of them.
 
-    Small models come first, so that there is soon something to look at.
+    Small models come first, so that the first results are available soon.
     """
     out = []
     for inflation in sorted(settings.inflations):
@@ -38,7 +38,7 @@ def configurations(settings: Settings, **more: Any) -> list[Configuration]:
 
 
 def more_particles(settings: Settings, formulations: Sequence[str]) -> list[Configuration]:
-    """Other numbers of particles at one inflation factor, as the paper's figures have them."""
+    """Other numbers of particles at one inflation factor, as in the paper's figures."""
     at = settings.options.get("more_at")
     if at not in settings.inflations:
         return []
@@ -58,8 +58,8 @@ def make_net(
     steps: int,
     readout: int | None = None,
 ) -> Net:
-    """The net of a seed. In `options`, `momentum` is the standard deviation of the initial momenta,
-    in units of 1/K where `momentum_by_particles` is set."""
+    """Construct the net of a seed. In `options`, `momentum` is the standard deviation of the initial
+    momenta, in units of 1/K if `momentum_by_particles` is set."""
     control_key, net_key = jax.random.split(jax.random.key(seed))
     field = UpDown(dim, configuration.inflation)
     drawn: dict[str, Any] = {}
@@ -84,7 +84,7 @@ def optimizer(
     options: Mapping[str, Any],
     weight_decay: Mapping[str, float] | None = None,
 ) -> Optimizer:
-    """The optimiser of a recipe. Recorded settings call a scale of the learning rate a unit."""
+    """The optimiser of a recipe. In recorded settings, a factor of the learning rate is called a unit."""
     freeze, scale = None, {}
     if options["lift_unit"] != 1:
         scale["lift"] = options["lift_unit"]
@@ -110,5 +110,5 @@ def _unit(configuration: Configuration, options: Mapping[str, Any]) -> float:
 
 
 def group_size(make: Callable[[], Net], batch: int) -> int:
-    """How many seeds train as one program: many of a small net, where that is faster."""
+    """The number of seeds that train in one program: many for small nets, if that is faster."""
     return 10 if pays_together(eqx.filter_eval_shape(make), batch) else 1

@@ -1,23 +1,23 @@
-"""The settings of a reproduction, and the configurations that it trains."""
+"""The settings of a reproduction, and its configurations."""
 
 import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
 COLUMNS = ("experiment", "preset", "recipe", "formulation", "inflation", "particles")
-"""The columns of the results that say what was trained."""
+"""The columns of the results that identify a configuration."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Settings:
-    """The settings of a reproduction, as plain data; made by [`shootax.paper.make_settings`][].
+    """The settings of a reproduction as plain data, from [`shootax.paper.make_settings`][].
 
     **Arguments:**
 
-    - `experiment`, `preset`, `recipe`: their names.
-    - `seeds`, `formulations`, `inflations`, `particles`: what is combined.
-    - `epochs`: of every training.
-    - `options`: of the experiment: sizes of data sets, learning rates and so on.
+    - `experiment`, `preset`, `recipe`: the names of the experiment, the preset and the recipe.
+    - `seeds`, `formulations`, `inflations`, `particles`: the values to combine.
+    - `epochs`: the number of epochs of each training.
+    - `options`: other options of the experiment, such as sizes of data sets and learning rates.
     """
 
     experiment: str
@@ -31,13 +31,13 @@ class Settings:
     options: Mapping[str, Any]
 
     def as_json(self) -> dict[str, Any]:
-        """The settings as JSON has them."""
+        """Convert the settings to JSON values."""
         lists = {k: list(v) if isinstance(v, tuple) else v for k, v in vars(self).items()}
         return {**lists, "options": dict(self.options)}
 
     @classmethod
     def from_json(cls, values: Mapping[str, Any]) -> "Settings":
-        """The settings that `as_json` wrote."""
+        """Construct settings from the values of `as_json`."""
         made: dict[str, Any] = {
             k: tuple(v) if isinstance(v, list) else v for k, v in values.items()
         }
@@ -46,12 +46,13 @@ class Settings:
 
 @dataclasses.dataclass(frozen=True)
 class Configuration:
-    """One model and the way it is trained, up to the seed.
+    """A model and its training, except for the seed.
 
     **Arguments:**
 
-    - `formulation`, `inflation`, `particles`: of the model; `None` without particles.
-    - `more`: values of the experiment's own.
+    - `formulation`, `inflation`, `particles`: the formulation, inflation factor and number of particles
+        of the model. `particles` is `None` for models without particles.
+    - `more`: additional values of the experiment.
     """
 
     formulation: str
@@ -61,25 +62,25 @@ class Configuration:
 
     @property
     def name(self) -> str:
-        """A name for files."""
+        """A name for use in file names."""
         particles = "" if self.particles is None else f"-k{self.particles}"
         more = "".join(f"-{key.replace('_', '-')}-{value}" for key, value in self.more.items())
         return f"{self.formulation}-a{self.inflation}{particles}{more}"
 
     @property
     def title(self) -> str:
-        """A name for people."""
+        """A readable name."""
         particles = "" if self.particles is None else f" K={self.particles}"
         more = "".join(f" {key.replace('_', ' ')} {value}" for key, value in self.more.items())
         return f"{self.formulation} α={self.inflation}{particles}{more}"
 
     def as_columns(self, settings: Settings) -> dict[str, Any]:
-        """The columns of the results that say what was trained."""
+        """The columns of the results that identify this configuration."""
         values = {**vars(settings), **vars(self)}
         return {**{name: values[name] for name in COLUMNS}, **self.more}
 
     @classmethod
     def from_columns(cls, columns: Mapping[str, Any]) -> "Configuration":
-        """The configuration that `as_columns` was made from."""
+        """Construct the configuration from its columns."""
         more = {key: value for key, value in columns.items() if key not in COLUMNS}
         return cls(columns["formulation"], columns["inflation"], columns["particles"], more)

@@ -1,4 +1,4 @@
-"""What has been published for the experiments with images: mean squared errors per pixel."""
+"""Published results for the experiments with images, such as mean squared errors per pixel."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -34,18 +34,18 @@ MNIST_ERRORS: Mapping[str, tuple[int, float]] = {
     "augmented neural ODE (Dupont 2019)": (84_000, 1.8),
     "neural ODE (Dupont 2019)": (84_000, 3.6),
 }
-"""Published classifiers of MNIST: their parameters, and their test errors in per cent."""
+"""Published MNIST classifiers: their numbers of parameters, and their test errors in per cent."""
 
 CURVES: Mapping[str, Sequence[float]] = {
     "ODE2VAE": (0.0032, 0.0037, 0.0046, 0.0058, 0.0070, 0.0087, 0.0108, 0.0134, 0.0163, 0.0197),
     "DDPAE": (0.0105, 0.0132, 0.0162, 0.0192, 0.0221, 0.0252, 0.0285, 0.0318, 0.0355, 0.0400),
     "DTSBN-S": (0.0067, 0.0182, 0.0337, 0.0506, 0.0683, 0.0849, 0.0996, 0.1126, 0.1237, 0.1333),
 }
-"""Bouncing balls: the error of the first, second, …, tenth frame that is predicted."""
+"""Bouncing balls: the errors of the first, second, …, tenth predicted frame."""
 
 
 def comparison(experiment: str, runs: Sequence[Mapping[str, Any]]) -> list[tuple[str, str, str]]:
-    """Lines of a table: model, mean squared error over seeds with its spread, and where it is from."""
+    """Lines of a table: the model, its mean squared error over seeds with the spread, and the source."""
     lines = [(name, f"{mse:.4f}", "published") for name, mse in PUBLISHED[experiment].items()]
     names = dict.fromkeys(run["formulation"] for run in runs if run["status"] == "ok")
     for name in names:
@@ -58,6 +58,6 @@ def comparison(experiment: str, runs: Sequence[Mapping[str, Any]]) -> list[tuple
 
 
 def as_markdown(lines: Sequence[tuple[str, str, str]]) -> str:
-    """The table as Markdown."""
+    """Format the table as Markdown."""
     head = "| model | test MSE | from |\n|---|---|---|\n"
     return head + "".join(f"| {name} | {mse} | {where} |\n" for name, mse, where in lines)

@@ -12,7 +12,7 @@ from shootax.paper import _models as models
 from shootax.paper._experiment import AbstractExperiment
 from shootax.paper._plan import Configuration, Settings
 
-# Data are drawn once for all runs, which differ in their start and in the order of the samples.
+# Data are drawn once for all runs. Runs differ in their initial values and the order of the samples.
 TRAINING, VALIDATION = 1000, 1001
 
 SIZES = {"training": 500, "validation": 1000, "test": 1000, "batch_size": 50}
@@ -68,12 +68,12 @@ RECIPES: dict[str, dict[str, Any]] = {
         "frozen_epochs": 50,
     },
 }
-# The code of 2020 averages over particles: the same model, but a step of Adam is K times smaller.
+# The code of 2020 averages over particles. The model is the same, but Adam's steps are K times smaller.
 RECIPES["averaged"] = {**RECIPES["paper"], "momentum_by_particles": True}
 
 
 class Regression(AbstractExperiment):
-    """UpDown nets of all formulations fit to samples of a function."""
+    """UpDown nets of all formulations that are fitted to samples of a function."""
 
     presets = PRESETS
     recipes = RECIPES

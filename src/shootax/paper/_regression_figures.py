@@ -16,7 +16,7 @@ COLOUR = COLOURS["dynamic-particles"]
 
 
 def figures(results: Results) -> Drawn:
-    """The names of the figures, and how to draw them."""
+    """The names of the figures, each with a function that draws it."""
     name = results.settings.experiment
     panels = [("test_mse", "test MSE", True), COMPLEXITY]
     title = f"{name}, {results.title()}"
@@ -36,7 +36,7 @@ def figures(results: Results) -> Drawn:
 
 
 def needed(results: Results) -> list[Run]:
-    """The runs whose models the figures are drawn from."""
+    """The runs whose models the figures need."""
     runs = [*_by_particles(results).values()]
     for i, inflation in enumerate(_shown(results)):
         for name, run in _typical(results, inflation).items():
@@ -48,7 +48,7 @@ def needed(results: Results) -> list[Run]:
 def particle_fits_figure(
     nets: Mapping[int, Net], errors: Mapping[int, float], function: str
 ) -> Any:
-    """The fit of each number of particles, with their positions as vertical lines."""
+    """Draw the fit for each number of particles, with the particles' positions as vertical lines."""
     figure, axes = new_figure(1, len(nets), 2.0 * len(nets), 2.3)
     x = np.linspace(*DOMAIN, 301)[:, None]
     for axis, (count, net) in zip(axes[0], nets.items(), strict=True):
@@ -70,7 +70,7 @@ def particle_fits_figure(
 
 
 def _shown(results: Results) -> list[int]:
-    """Inflation factors whose models are looked into: the paper's 16 and 64, if there."""
+    """The inflation factors whose models are shown: the paper's 16 and 64, if available."""
     have = results.inflations()
     return [a for a in (16, 64) if a in have] or have[:1]
 

@@ -1,4 +1,4 @@
-"""An experiment of the paper as a sweep."""
+"""Run an experiment of the paper as a sweep."""
 
 import math
 import os
@@ -14,12 +14,15 @@ from shootax.sweeps import AbstractEngine, Context, Group, Sweep, resume, seeds_
 
 
 def planned(experiment: AbstractExperiment, settings: Settings) -> list[Group]:
-    """All groups of seeds that train as one program.
+    """All groups of seeds that train in one program.
 
-    The split never depends on what is finished, so a group is resumed as the same program on the same
-    seeds.
+    The groups do not depend on which runs are finished, so a group resumes as the same program with the
+    same seeds.
 
-    **Arguments:** the `experiment` and its `settings`.
+    **Arguments:**
+
+    - `experiment`: the experiment.
+    - `settings`: its settings.
     """
     groups = []
     for configuration in experiment.configurations(settings):
@@ -41,13 +44,13 @@ def reproduce(
     checkpoint_seconds: float = 30.0,
     console: Any = None,
 ) -> list[dict[str, Any]]:
-    """Train what is not finished in the folder `out` yet, and return the results of all runs.
+    """Run all runs of an experiment that are not finished in the folder `out`, and return all results.
 
     **Arguments:**
 
     - `experiment`: one of [`shootax.paper.EXPERIMENTS`][].
-    - `settings`: those of [`shootax.paper.make_settings`][].
-    - `out`, `jobs`, `engine`, `checkpoint_seconds`, `console`: see [`shootax.sweeps.run_sweep`][].
+    - `settings`: the settings, from [`shootax.paper.make_settings`][].
+    - `out`, `jobs`, `engine`, `checkpoint_seconds`, `console`: as in [`shootax.sweeps.run_sweep`][].
     """
     experiment.prepare(settings)
     sweep = Sweep(
@@ -69,7 +72,7 @@ def reproduce(
 
 
 def train_group(config: dict[str, Any], seeds: list[int], ctx: Context) -> list[dict[str, Any]]:
-    """Train and measure the seeds of one configuration: the function of the sweep."""
+    """Train and evaluate the seeds of one configuration. This is the function of the sweep."""
     settings = Settings.from_json(ctx.shared)
     experiment = EXPERIMENTS[settings.experiment]
     configuration = Configuration.from_columns(config)
@@ -99,7 +102,9 @@ def train_group(config: dict[str, Any], seeds: list[int], ctx: Context) -> list[
                 record = {"seed": seed, "seconds": fit.seconds, "history": _columns(fit.history)}
                 save(ctx.out / "models" / name, fit.net, record=record)
                 result["model"] = f"models/{name}"
-            except Exception as error:  # the other seeds are kept; this one is repeated next time
+            except (
+                Exception
+            ) as error:  # the other seeds are kept, and this one is repeated next time
                 result |= {"status": "failed", "reason": f"{type(error).__name__}: {error}"}
         results.append(result)
     return results
@@ -116,11 +121,11 @@ UNMEASURED = dict.fromkeys(
         "hamiltonian_drift",
     )
 )
-"""Columns that every run has, `None` where there was nothing to measure."""
+"""The columns of every run, `None` if there was nothing to measure."""
 
 
 def _columns(history: Mapping[str, Any]) -> dict[str, list[float | None]]:
-    """How a training went, epoch by epoch, to five digits; columns without a number are left out."""
+    """The history of a training to five digits. Columns without numbers are omitted."""
     columns = {name: [float(value) for value in column] for name, column in history.items()}
     return {
         name: [float(f"{value:.5g}") if math.isfinite(value) else None for value in column]

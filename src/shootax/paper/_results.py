@@ -1,4 +1,4 @@
-"""The results of a sweep as the figures want them."""
+"""The results of a sweep, for figures and tables."""
 
 import dataclasses
 import os
@@ -19,9 +19,13 @@ Drawn = Iterator[tuple[str, Callable[[], Any]]]
 
 @dataclasses.dataclass(frozen=True)
 class Results:
-    """The runs of a sweep, and their models where the folder has them; see `Results.read`.
+    """The runs of a sweep, and their models if the folder contains them; see `Results.read`.
 
-    **Arguments:** the `folder`, its `settings`, and the `runs`, a dictionary for each.
+    **Arguments:**
+
+    - `folder`: the folder of the sweep.
+    - `settings`: its settings.
+    - `runs`: the runs, a dictionary for each.
     """
 
     folder: pathlib.Path
@@ -30,31 +34,31 @@ class Results:
 
     @classmethod
     def read(cls, folder: str | os.PathLike) -> "Results":
-        """The results in a folder, checked."""
+        """Read and check the results in a folder."""
         runs = read_results(folder)
         folder = pathlib.Path(folder)
         try:
             settings = Settings.from_json(read_settings(folder))
         except TypeError as error:
             raise FileFormatError(
-                f"{folder / 'sweep.json'} is damaged, or not of an experiment of the paper: {error}."
+                f"{folder / 'sweep.json'} is damaged, or not from an experiment of the paper: {error}."
             ) from error
         if not all("formulation" in run for run in runs):
             raise FileFormatError(f"{folder / 'results.json'} is not a list of runs.")
         return cls(folder, settings, runs)
 
     def where(self, **wanted: Any) -> list[Run]:
-        """The runs that ended well and have these entries."""
+        """The successful runs with these entries."""
         good = [run for run in self.runs if run["status"] == "ok"]
         return [run for run in good if all(run.get(k) == v for k, v in wanted.items())]
 
     def values(self, entry: str, **wanted: Any) -> np.ndarray:
-        """The numbers of an entry over such runs."""
+        """The values of an entry in the successful runs with the `wanted` entries."""
         found = [run.get(entry) for run in self.where(**wanted)]
         return np.array([value for value in found if value is not None], float)
 
     def typical(self, entry: str, **wanted: Any) -> Run | None:
-        """The run in the middle of all, ordered by an entry; the lower one of two."""
+        """The median run by an entry, the lower one if there are two."""
         runs = [run for run in self.where(**wanted) if run.get(entry) is not None]
         if not runs:
             return None
@@ -63,7 +67,7 @@ class Results:
     def typical_of_each(
         self, entry: str, formulations: Sequence[str], inflation: int
     ) -> dict[str, Run]:
-        """The typical run of each formulation that has one."""
+        """The median run of each formulation, if it has one."""
         found = {
             name: self.typical(
                 entry, formulation=name, inflation=inflation, particles=self.particles_of(name)
@@ -73,7 +77,7 @@ class Results:
         return {name: run for name, run in found.items() if run is not None}
 
     def nets(self, runs: Mapping[Any, Run]) -> dict[Any, Net]:
-        """The models of runs."""
+        """Load the models of runs."""
         missing = [
             run["model"] for run in runs.values() if not model_path(self.folder, run).exists()
         ]
@@ -82,7 +86,7 @@ class Results:
         return {key: load(model_path(self.folder, run)) for key, run in runs.items()}
 
     def title(self) -> str:
-        """The size of the sweep in words."""
+        """A title that states the size of the sweep."""
         settings = self.settings
         return (
             f"{len(settings.seeds)} seeds, {self.main_particles()} particles, "
@@ -90,15 +94,15 @@ class Results:
         )
 
     def inflations(self) -> list[int]:
-        """The inflation factors of runs that ended well."""
+        """The inflation factors of the successful runs."""
         return sorted({run["inflation"] for run in self.where()})
 
     def main_particles(self) -> int:
-        """The number of particles that the formulations are compared with."""
+        """The number of particles at which the formulations are compared."""
         return self.settings.particles[0]
 
     def particles_of(self, formulation: str) -> int | None:
-        """The same, or `None` for a formulation without particles."""
+        """The main number of particles, or `None` for a formulation without particles."""
         return self.main_particles() if formulation.endswith("-particles") else None
 
 
@@ -109,7 +113,7 @@ def quartiles(values: np.ndarray) -> tuple[float, float, float]:
 
 
 def without_outliers(values: np.ndarray) -> tuple[np.ndarray, int]:
-    """Values no further than 1.5 interquartile ranges from the box, and how many were further."""
+    """The values within 1.5 interquartile ranges of the box, and the number of values outside."""
     if len(values) == 0:
         return values, 0
     low, _, high = quartiles(values)
@@ -119,5 +123,5 @@ def without_outliers(values: np.ndarray) -> tuple[np.ndarray, int]:
 
 
 def model_path(folder: pathlib.Path, run: Mapping[str, Any]) -> pathlib.Path:
-    """The model file of a run: always one in the folder's `models`, whatever the results say."""
+    """The model file of a run, always in the folder `models`, whatever path the results contain."""
     return folder / "models" / pathlib.Path(run["model"]).name

@@ -1,4 +1,4 @@
-"""Rotating MNIST: from one image of a digit to the digit at any angle."""
+"""Rotating MNIST: predict a digit at any angle from one image."""
 
 import functools
 from typing import Any
@@ -31,7 +31,7 @@ FULL = {
 WEIGHTS = {"data_weight": 100.0, "penalty_weight": 0.1}
 
 ORDER = ("dynamic-particles", "static-direct", "static-particles", "dynamic-direct")
-"""The slowest first, so that no process is left with it at the end."""
+"""The slowest formulation is first, so that no process is left with it at the end."""
 
 PRESETS: dict[str, dict[str, Any]] = {
     "smoke": {
@@ -84,19 +84,19 @@ RECIPES: dict[str, dict[str, Any]] = {
     "best": {**UNDEFORMED, "versions": 20},
     "swift-deformed": {**SWIFT, "versions": 20},
 }
-"""All but `paper` were found with the first 400 training sequences, on the other 100. `smooth` has a
-decoder without kinks, as the error is largest at an angle between those shown. `loose` also has the
-strength of θ₃ of the code published in 2020; it is for free weights, as particles diverge with it.
-`swift` is `smooth` in half of the time: 5 steps of 0.3, between which frames are interpolated, 7 frames
-of each sequence decoded instead of 11, and averaged parameters. `best` and `swift-deformed` show the
-training digits in 20 `versions`, each digit under small affine maps, one after the other in so many
-epochs."""
+"""All recipes except `paper` were found by training on the first 400 training sequences and validating on
+the other 100. `smooth` has a decoder without kinks, because the error is largest at an angle between the
+angles in training. `loose` also has the strength of θ₃ from the code published in 2020. It is for free
+weights, because particles diverge with it. `swift` is `smooth` in half of the time: 5 steps of 0.3,
+between which frames are interpolated, 7 frames of each sequence decoded instead of 11, and averaged
+parameters. `best` and `swift-deformed` train on 20 `versions` of each digit under small affine maps, with
+20 times fewer epochs."""
 
 TIMES = {"smoke": "under 2 min", "quick": "about 10 min", "paper": "about 2 h"}
 
 
 class RotatingMNIST(LatentExperiment):
-    """Latent models of all formulations that turn a three."""
+    """Latent models of all formulations that rotate a three."""
 
     name = "rotating-mnist"
     about = "turns a handwritten three: error at an angle never seen, of four formulations"
@@ -124,7 +124,7 @@ class RotatingMNIST(LatentExperiment):
         return (sampler,), fit_options
 
     def data(self, settings: Settings) -> tuple[Sequences, Sequences]:
-        """The sequences to train and to test with."""
+        """The training and test sequences."""
         train, test = rotating_mnist()
         return train[: settings.options["training"]], test[: settings.options["test"]]
 
@@ -135,7 +135,7 @@ class RotatingMNIST(LatentExperiment):
     def evaluate(
         self, settings: Settings, configuration: Configuration, net: LatentModel
     ) -> dict[str, Any]:
-        """`test_mse` is that of frame 3, `mse_per_step` that of every frame."""
+        """Evaluate a model. `test_mse` is the error of frame 3, `mse_per_step` that of every frame."""
         errors = latent.squared_errors(net, self.data(settings)[1], settings.options["first"])
         return {
             "test_mse": float(errors[:, HELD_OUT].mean()),
@@ -146,6 +146,6 @@ class RotatingMNIST(LatentExperiment):
 
 @functools.cache
 def _versions(digits: int, versions: int) -> Sequences:
-    """The first digits, each under `versions` small affine maps."""
+    """The first `digits` digits, each under `versions` small affine maps."""
     drawn = [turning(deformed(threes()[:digits], seed)).frames for seed in range(versions)]
     return Sequences(np.concatenate(drawn))

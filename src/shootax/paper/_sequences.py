@@ -1,4 +1,4 @@
-"""Sequences of images and their predictions, paths through a latent space, errors over time."""
+"""Figures of sequences of images, their predictions, latent trajectories, and errors over time."""
 
 import pathlib
 from collections.abc import Mapping, Sequence
@@ -20,8 +20,8 @@ def sequence_figure(
     seen: int = 1,
     tested: Sequence[int] = (),
 ) -> Any:
-    """Two sequences, each with the predictions below it. Frames that the model sees are framed red,
-    those that the test asks for blue."""
+    """Draw two sequences, each with the predictions below it. Frames that the model takes as input have a
+    red border, and frames that the test predicts have a blue border."""
     shown = min(2, len(truth))
     lines = [("truth", truth), *predictions.items()]
     steps = truth.shape[1]
@@ -42,7 +42,7 @@ def sequence_figure(
 
 
 def latent_figure(paths: Mapping[str, Float[np.ndarray, "n time dim"]], labels: np.ndarray) -> Any:
-    """All points of all paths on their two largest principal components, coloured along time."""
+    """Draw the first two principal components of all points of all trajectories, coloured by time."""
     figure, axes = new_figure(1, len(paths), 2.3 * len(paths) + 0.5, 2.6)
     dots: Any = None
     for ax, (name, path) in zip(axes[0], paths.items(), strict=True):
@@ -60,7 +60,7 @@ def latent_figure(paths: Mapping[str, Float[np.ndarray, "n time dim"]], labels: 
 def steps_figure(
     curves: Mapping[str, Sequence[float]], published: Mapping[str, Sequence[float]], ylabel: str
 ) -> Any:
-    """Errors against the number of steps ahead, with published ones in grey."""
+    """Draw errors against the number of steps ahead, with published errors in grey."""
     figure, axes = new_figure(1, 1, 4.6, 3.0)
     ax = axes[0, 0]
     styles = ("--", ":", "-.")
@@ -80,7 +80,7 @@ def steps_figure(
 def training_figure(
     histories: Mapping[str, Sequence[float]], seconds: Mapping[str, float], ylabel: str
 ) -> Any:
-    """Errors against the time spent on training, epochs being of equal length."""
+    """Draw errors against training time, assuming that all epochs take the same time."""
     figure, axes = new_figure(1, 1, 4.6, 3.0)
     ax = axes[0, 0]
     for name, errors in histories.items():
@@ -99,7 +99,7 @@ def write_animation(
     zoom: int = 3,
     milliseconds: int = 150,
 ) -> pathlib.Path:
-    """A GIF: the truth in the first line and the predictions of each model in a line below it."""
+    """Write a GIF with the true frames in the first row, and the predictions of each model below."""
     from PIL import Image
 
     lines = [truth, *predictions.values()]

@@ -1,4 +1,4 @@
-"""From a preset, a recipe and the options of a command to the settings of a sweep."""
+"""Make the settings of a sweep from a preset, a recipe and the options of a command."""
 
 from collections.abc import Sequence
 
@@ -20,15 +20,15 @@ def make_settings(
     inflations: Sequence[int] | None = None,
     particles: Sequence[int] | None = None,
 ) -> Settings:
-    """The settings of a sweep: those of the preset, except for what you give.
+    """Make the settings of a sweep from a preset and a recipe.
 
     **Arguments:**
 
     - `experiment`: one of [`shootax.paper.EXPERIMENTS`][].
-    - `preset`: `"smoke"`, `"quick"` or `"paper"`: the size of the sweep.
+    - `preset`: the size of the sweep, `"smoke"`, `"quick"` or `"paper"`.
     - `recipe`: how the models are trained, such as `"paper"` or `"best"`.
-    - `seeds`, `formulations`, `inflations`, `particles`: instead of those of the preset; `seeds` may be
-        their number.
+    - `seeds`, `formulations`, `inflations`, `particles`: replace the values of the preset. `seeds` may be
+        the number of seeds.
 
     !!! example
 
@@ -55,7 +55,7 @@ def make_settings(
     ):
         if given is not None:
             if not given:
-                raise ValueError(f"No {name} are left. Give at least one.")
+                raise ValueError(f"{name} must not be empty. Give at least one.")
             chosen[name] = given
     if particles is not None:
         options.pop("more_particles", None)
@@ -65,7 +65,7 @@ def make_settings(
         for number in chosen[name]:
             checks.positive_integer(number, name)
     if not list(chosen["seeds"]):
-        raise ValueError("No seeds are left. Give at least one.")
+        raise ValueError("seeds must not be empty. Give at least one.")
     return Settings(
         experiment=experiment.name,
         preset=preset,

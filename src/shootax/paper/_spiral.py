@@ -1,4 +1,4 @@
-"""The spiral: nets that learn short snippets of a trajectory, and paste them to a long one."""
+"""The spiral: nets learn short snippets of a trajectory, which are joined to a long trajectory."""
 
 from typing import Any, ClassVar
 
@@ -16,7 +16,8 @@ from shootax.paper._experiment import AbstractExperiment
 from shootax.paper._plan import Configuration, Settings
 
 POINTS = 5
-"""Points of a snippet. With 200 points in 10 units of time it lasts 0.201, in four steps of 0.0503."""
+"""The number of points of a snippet. With 200 points in 10 units of time, a snippet lasts 0.201, in four
+steps of 0.0503."""
 SPACING = 10 / 199
 LONG = SPACING * (POINTS - 1)
 
@@ -77,14 +78,14 @@ RECIPES: dict[str, dict[str, Any]] = {
     },
 }
 """`best` was found on validation snippets with other seeds (`benchmarks/spiral_recipes.py`)."""
-# The code of 2020 averages over particles: the same model, but a step of Adam is K times smaller.
+# The code of 2020 averages over particles. The model is the same, but Adam's steps are K times smaller.
 RECIPES["averaged"] = {**RECIPES["paper"], "momentum_by_particles": True}
 
 
 def mean_norm(prediction: Float[Array, "times 2"], target: Float[Array, "times 2"]) -> Array:
-    """The mean over the points of the distance $\\|x - y\\|_2$, not squared."""
+    """The mean distance $\\|x - y\\|_2$ over the points, which is not squared."""
     squares = jnp.sum((prediction - target) ** 2, axis=-1)
-    # The start is hit exactly, and there the root has no slope.
+    # The error at the start is exactly zero, where the square root is not differentiable.
     positive = squares > 0
     return jnp.mean(jnp.where(positive, jnp.sqrt(jnp.where(positive, squares, 1.0)), 0.0))
 
@@ -137,7 +138,7 @@ class SpiralExperiment(AbstractExperiment):
     def evaluate(
         self, settings: Settings, configuration: Configuration, net: Net
     ) -> dict[str, Any]:
-        """Losses in both norms: `_loss` is the mean distance, `_mse` the mean squared error."""
+        """Evaluate a net: `_loss` is the mean distance, `_mse` the mean squared error."""
         options = settings.options
         test = SpiralSnippets(spiral(), options["test"], POINTS)
         x, y = test(jax.random.key(TEST))
@@ -172,12 +173,12 @@ def norms(errors: np.ndarray) -> tuple[float, float]:
 
 @eqx.filter_jit
 def trajectories(net: Net, x: Array) -> Array:
-    """The points of snippets that start at the points `x`."""
+    """Predict the points of snippets that start at `x`."""
     return net(x, tuple(snippet_times()))
 
 
 def pasted(net: Net) -> np.ndarray:
-    """The whole trajectory: each piece starts where the last one ended."""
+    """Predict the whole trajectory. Each piece starts at the end of the last."""
     total = len(spiral().times)
     state, points = jnp.asarray(spiral().x[:1], jnp.result_type(float)), [spiral().x[:1]]
     for _ in range(-(-(total - 1) // (POINTS - 1))):

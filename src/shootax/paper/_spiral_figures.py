@@ -17,7 +17,7 @@ SNIPPETS = 60
 
 
 def figures(results: Results) -> Drawn:
-    """The names of the figures, and how to draw them."""
+    """The names of the figures, each with a function that draws it."""
     title = results.title()
     short = [("short_range_loss", "short-range loss (norm)", True), COMPLEXITY]
     yield "short_range", lambda: box_figure(results, short, f"spiral, short range, {title}")
@@ -37,7 +37,7 @@ def figures(results: Results) -> Drawn:
 
 
 def needed(results: Results) -> list[Run]:
-    """The runs whose models the figures are drawn from."""
+    """The runs whose models the figures need."""
     return list(_formulations(results).values())
 
 
@@ -49,7 +49,7 @@ def _trajectories(nets: Mapping[str, Net]) -> Any:
 
 
 def _formulations(results: Results) -> dict[str, Run]:
-    """A typical run of each formulation for the trajectories, at α = 32 if there."""
+    """A typical run of each formulation for the trajectories, at α = 32 if available."""
     have = results.inflations()
     if not have:
         return {}

@@ -1,4 +1,4 @@
-"""Tables in Markdown: what was measured, and the sizes of the models."""
+"""Markdown tables of the results and of the sizes of the models."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -23,7 +23,7 @@ COLUMNS = (
 
 
 def results_table(results: Results) -> str:
-    """Median (quartiles) over seeds, a line for each configuration."""
+    """Format medians (quartiles) over seeds, with a line for each configuration."""
     more = ["data_weight"] if any("data_weight" in run for run in results.runs) else []
     keys = ["formulation", "inflation", "particles", *more]
     entries = [(key, name) for key, name in COLUMNS if any(key in run for run in results.runs)]

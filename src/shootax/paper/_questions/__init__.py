@@ -1,4 +1,4 @@
-"""The questions that the paper leaves open, each an experiment."""
+"""Experiments on questions that the paper leaves open."""
 
 from shootax.paper._questions.data import ParticlesAgainstData as ParticlesAgainstData
 from shootax.paper._questions.formulations import Formulations as Formulations

@@ -13,7 +13,7 @@ REFERENCE = "dynamic-particles"
 
 
 def energy_table(results: Results) -> str:
-    """Median energy (quartiles), and how far the median is above the lowest energy known."""
+    """Format median energies (quartiles), and by how much the median exceeds the lowest known energy."""
     lines = ["| task | positions | K | energy | above the lowest |", "|---|---|---:|---:|---:|"]
     for task in results.settings.options["tasks"]:
         best = lowest_energy(results, task)
@@ -31,12 +31,12 @@ def energy_table(results: Results) -> str:
 
 
 def lowest_energy(results: Results, task: str) -> float:
-    """The lowest energy of any run: an upper bound of the optimum over all weights."""
+    """The lowest energy of any run: an upper bound on the optimum over all weights."""
     return float(results.values("energy", task=task).min())
 
 
 def network_table(results: Results) -> str:
-    """Medians over seeds for each network and number of particles."""
+    """Format medians over seeds for each network and number of particles."""
     heads = ["task", "depth", "penalty", "K", "rank bound", "error of θ", "error of outputs"]
     heads += ["test error: network", "by weights", "by outputs", "fine-tuned"]
     heads += ["∫R: network", "by weights", "by outputs", "fine-tuned"]
@@ -62,7 +62,7 @@ def networks(results: Results) -> Iterator[tuple[tuple[Any, ...], list[Run]]]:
 
 
 def column(runs: Sequence[Run], name: str, i: int) -> list[float]:
-    """An entry over seeds, for the `i`-th number of particles where it has one for each."""
+    """An entry over seeds. If it has a value for each number of particles, the `i`-th is taken."""
     return [run[name][i] if isinstance(run[name], list) else run[name] for run in runs]
 
 
@@ -71,8 +71,11 @@ def _median(runs: Sequence[Run], name: str, i: int) -> str:
 
 
 def compared(results: Results) -> Iterator[tuple[tuple[Any, ...], dict[str, dict[str, Interval]]]]:
-    """For each data set: of each formulation and entry, the interval of the mean over seeds of the
-    logarithm of its ratio to `dynamic-particles`, at equal training loss. Seeds are paired."""
+    """Compare the formulations with `dynamic-particles` on each data set, at equal training loss.
+
+    For each formulation and entry, compute the interval of the mean log-ratio over seeds. Seeds are
+    paired.
+    """
     formulations = results.settings.formulations
     keys = ("task", "samples", "noise")
     for key in sorted({tuple(run[k] for k in keys) for run in results.where()}):
@@ -98,7 +101,7 @@ def compared(results: Results) -> Iterator[tuple[tuple[Any, ...], dict[str, dict
 
 
 def formulation_table(results: Results) -> str:
-    """Ratios to `dynamic-particles` at equal training loss, with intervals."""
+    """Format the ratios to `dynamic-particles` at equal training loss, with intervals."""
     heads = ["task", "samples", "noise", "formulation", "seeds"]
     heads += ["test loss", "energy ∫R", "Lipschitz bound", "Rademacher bound"]
     lines = ["| " + " | ".join(heads) + " |", "|---|---:|---|---|" + "---:|" * (len(heads) - 4)]
@@ -113,7 +116,7 @@ def formulation_table(results: Results) -> str:
 
 
 def ratio_text(found: Interval) -> str:
-    """A ratio with its interval, bold where 1 is outside."""
+    """Format a ratio with its interval, in bold if 1 is outside the interval."""
     if not found.seeds:
         return "–"
     mean, low, high = (float(np.exp(value)) for value in found[:3])

@@ -1,10 +1,10 @@
-"""Particles against data: how near do K particles come to the optimum over all weights?
+"""Particles against data: how close do K particles come to the optimum over all weights?
 
-The un-approximated optimum has one particle for each sample, at the sample. All nets share their data
-and their lift, so that they minimise one energy; seeds differ in momenta and in the samples chosen.
+The exact optimum has one particle for each sample, at the sample. All nets share their data and their
+lift, so that they minimise the same energy. Seeds differ in the momenta and in the chosen samples.
 
-Positions are `"data"` (fixed at samples), `"trained"` (started there), or `"costates"`: one particle for
-each sample with the momenta that belong to trained free weights, $p = -∇_{z(0)} γℓ$, trained from there.
+Positions are `"data"` (fixed at samples), `"trained"` (initialised at samples), or `"costates"`: one
+particle for each sample, initialised with the momenta of trained free weights, $p = -∇_{z(0)} γℓ$.
 """
 
 import dataclasses
@@ -35,7 +35,7 @@ from shootax.paper._plan import Configuration, Settings
 from shootax.paper._questions.tasks import regression
 
 SEED = 5000
-"""Of the data."""
+"""The seed of the data."""
 
 OPTIONS = {"samples": 16, "steps": 10, "blocks": 10, "tasks": ["function", "spiral"]}
 
@@ -78,7 +78,7 @@ RECIPES: dict[str, dict[str, Any]] = {
 
 
 class ParticlesAgainstData(AbstractExperiment):
-    """UpDown nets with K particles, whose positions are trained or fixed at samples of the data."""
+    """UpDown nets with K particles, whose positions are trained or fixed at samples."""
 
     name = "questions-data"
     about = (
@@ -124,7 +124,7 @@ class ParticlesAgainstData(AbstractExperiment):
             freeze=freeze,
             lr_scale=scale,
         )
-        if configuration.more["positions"] == "costates":  # a start that is nearly optimal
+        if configuration.more["positions"] == "costates":  # the initial values are nearly optimal
             rate = 0.02 * options["learning_rate"]
             optimizer = dataclasses.replace(optimizer, learning_rate=rate)
         return _data(settings, configuration), {"optimizer": optimizer}
@@ -155,7 +155,7 @@ class ParticlesAgainstData(AbstractExperiment):
     def start(
         self, settings: Settings, configuration: Configuration, seeds: Sequence[int]
     ) -> list[Net]:
-        """The nets before training; for costates, with the momenta of data in trained free weights."""
+        """The nets before training. With costates, their momenta are those of trained free weights."""
         nets = super().start(settings, configuration, seeds)
         if configuration.more["positions"] != "costates":
             return nets
@@ -172,7 +172,7 @@ class ParticlesAgainstData(AbstractExperiment):
     def evaluate(
         self, settings: Settings, configuration: Configuration, net: Net
     ) -> dict[str, Any]:
-        """The energy that is minimised, and its two parts."""
+        """Evaluate a net: the minimised energy and its two parts."""
         options = settings.options
         error = float(_mean_square(net, *_data(settings, configuration)))
         cost = float(penalty(net))

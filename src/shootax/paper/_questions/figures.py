@@ -23,7 +23,7 @@ KINDS = {"weights": "by weights", "outputs": "by outputs", "tuned": "fine-tuned"
 
 
 def figures(results: Results) -> Drawn:
-    """The names of the figures, and how to draw them."""
+    """The names of the figures, each with a function that draws it."""
     name = results.settings.experiment
     if not results.where():
         return
@@ -36,18 +36,18 @@ def figures(results: Results) -> Drawn:
 
 
 def needed(results: Results) -> list[Run]:
-    """The runs whose models the figures are drawn from: none."""
+    """The runs whose models the figures need: none."""
     return []
 
 
 def table(results: Results) -> str:
-    """The table of an experiment, as Markdown."""
+    """Format the table of an experiment as Markdown."""
     kinds = {"questions-data": energy_table, "questions-networks": network_table}
     return kinds.get(results.settings.experiment, formulation_table)(results)
 
 
 def energy_figure(results: Results) -> Any:
-    """How far the energy is above the lowest known, against the number of particles."""
+    """Draw by how much the energy exceeds the lowest known energy, against the number of particles."""
     tasks = results.settings.options["tasks"]
     figure, axes = new_figure(1, len(tasks), 3.4 * len(tasks), 2.9)
     for axis, task in zip(axes[0], tasks, strict=True):
@@ -83,7 +83,7 @@ def energy_figure(results: Results) -> Any:
 
 
 def networks_figure(results: Results) -> Any:
-    """Errors of weights and outputs, and test errors, against the number of particles."""
+    """Draw errors of weights and outputs, and test errors, against the number of particles."""
     found = list(networks(results))
     tasks = list(dict.fromkeys(key[0] for key, _ in found))
     figure, axes = new_figure(2, len(tasks), 3.0 * len(tasks), 4.8)
@@ -111,7 +111,7 @@ def networks_figure(results: Results) -> Any:
 
 
 def formulations_figure(results: Results) -> Any:
-    """Ratios to dynamic with particles, at equal training loss."""
+    """Draw ratios to `dynamic-particles` at equal training loss."""
     rows = list(compared(results))
     figure, axes = new_figure(1, len(ENTRIES), 2.6 * len(ENTRIES), 0.9 + 0.42 * len(rows))
     titles = ("test loss", "energy ∫R", "Lipschitz bound", "Rademacher bound")

@@ -1,8 +1,8 @@
 """Does optimising over critical points generalise better? Four formulations at equal training loss.
 
-Every formulation is trained with several strengths of the data term, each seed on a training set of
-its own. Along this path the training loss falls; the figures and tables compare the formulations where
-their training losses are equal, by interpolation.
+Every formulation is trained with several strengths of the data term, and each seed has its own training
+set. The training loss decreases with the strength. The figures and tables interpolate, to compare the
+formulations at equal training losses.
 """
 
 import dataclasses
@@ -73,7 +73,7 @@ RECIPES: dict[str, dict[str, Any]] = {
 
 
 class Formulations(AbstractExperiment):
-    """UpDown nets of all formulations, with more and with fewer samples. `epochs` counts updates."""
+    """UpDown nets of all formulations, for several numbers of samples. `epochs` counts updates."""
 
     name = "questions-formulations"
     about = "open question: which formulation generalises best at equal training loss"
@@ -94,7 +94,7 @@ class Formulations(AbstractExperiment):
     def task(
         self, settings: Settings, configuration: Configuration
     ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        """Numbers of samples: each net looks them up in data of its own."""
+        """The indices of samples as data, because each net looks them up in its own training set."""
         samples = configuration.more["samples"]
         batch = min(samples, settings.options["batch_size"])
         told = {
@@ -137,7 +137,7 @@ class Formulations(AbstractExperiment):
         checkpoint: Checkpoint | None = None,
         progress: Callable[[int, str], None] | None = None,
     ) -> list[FitResult | DivergedError]:
-        """Train a net from each seed on a training set of its own, all as one program."""
+        """Train a net from each seed on its own training set, all in one program."""
         outcomes = super().train(
             settings, configuration, seeds, checkpoint=checkpoint, progress=progress
         )
@@ -146,7 +146,7 @@ class Formulations(AbstractExperiment):
     def evaluate_seed(
         self, settings: Settings, configuration: Configuration, net: Net, seed: int
     ) -> dict[str, Any]:
-        """Losses on both sets, the energy and the bounds of the certificate."""
+        """Evaluate a net: losses on both sets, the energy, and the bounds of the certificate."""
         split = _split(configuration, seed)
         train_loss, _ = _measured(net, split.x, split.y, split.classes)
         test_loss, error = _measured(net, split.test_x, split.test_y, split.classes)
@@ -168,13 +168,13 @@ class Formulations(AbstractExperiment):
     def evaluate(
         self, settings: Settings, configuration: Configuration, net: Net
     ) -> dict[str, Any]:
-        """The same as if the net were that of seed 0."""
+        """Evaluate a net on the data of seed 0."""
         return self.evaluate_seed(settings, configuration, net, 0)
 
 
 class OnOwnData(eqx.Module):
-    """A net with a training set of its own: it takes numbers of samples, and returns its output for
-    each with the target, so that nets that learn from different data train as one program."""
+    """A net with its own training set. It takes indices of samples, and returns its outputs with the
+    targets, so that nets with different data can train in one program."""
 
     net: Net
     x: Array
@@ -200,7 +200,7 @@ def _own_cross_entropy(predicted: tuple[Array, Array], number: Array) -> Array:
 
 
 def _inside(optimizer: Any) -> Any:
-    """The data are arrays of the model, but they are not trained."""
+    """The optimiser, without updates of the data, which are arrays of the model."""
     return dataclasses.replace(optimizer, freeze={"x": None, "y": None})
 
 

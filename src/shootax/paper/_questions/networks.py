@@ -1,9 +1,9 @@
 """How many particles does a standard network need?
 
 Plain residual networks, $x_{k+1} = x_k + h (A_k σ(x_k) + b_k)$ with free weights in every layer, are
-trained with and without the penalty, and then replaced by particles: those whose θ(t) comes nearest
-to the weights, or whose outputs come nearest to the outputs, the latter fine-tuned after that. The
-readout is a random linear map that is not trained, so that the layers have to do the work.
+trained with and without the penalty. They are then replaced by particles whose θ(t) is closest to the
+weights, or whose outputs are closest to the outputs. The latter are also fine-tuned. The readout is a
+random linear map that is not trained, so that the layers have to do the work.
 """
 
 from typing import Any, ClassVar
@@ -29,7 +29,8 @@ OPTIONS = {
     "matched": 60,
     "tuning": 15,
 }
-"""`matched` samples are used to match outputs, by so many `iterations`; `tuning` counts epochs."""
+"""`matched` is the number of samples for matching outputs, `iterations` the number of iterations of
+matching, and `tuning` the number of epochs of fine-tuning."""
 
 PRESETS: dict[str, dict[str, Any]] = {
     "smoke": {
@@ -116,7 +117,7 @@ class Networks(AbstractExperiment):
     def evaluate(
         self, settings: Settings, configuration: Configuration, net: Net
     ) -> dict[str, Any]:
-        """The network itself, and lists with an entry for each number of particles."""
+        """Evaluate the network, and its replacements in lists with an entry per number of particles."""
         split, key = _split(settings, configuration), jax.random.key(0)
         loss, error = _measured(net, split)
         out: dict[str, Any] = {
@@ -141,7 +142,7 @@ class Networks(AbstractExperiment):
         particles: int,
         key: Any,
     ) -> Any:
-        """Names and values for one number of particles."""
+        """The results, by name, for one number of particles."""
         options = settings.options
         told: dict[str, Any] = {
             "particles": [particles],

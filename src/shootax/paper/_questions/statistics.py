@@ -1,4 +1,4 @@
-"""Intervals over seeds, and formulations compared at equal training loss."""
+"""Intervals over seeds, and comparisons of formulations at equal training loss."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
@@ -27,7 +27,7 @@ class Interval(NamedTuple):
 
 
 def interval(values: Sequence[float]) -> Interval:
-    """The interval of the mean of these values; the whole line for a single one."""
+    """The interval of the mean of these values. For a single value, it is unbounded."""
     array = np.asarray([value for value in values if value is not None], float)
     array = array[np.isfinite(array)]
     n = len(array)
@@ -43,14 +43,19 @@ def interval(values: Sequence[float]) -> Interval:
 def at_equal_loss(
     paths: Mapping[str, Sequence[Run]], entries: Sequence[str]
 ) -> tuple[float, dict[str, dict[str, float]]] | None:
-    """The entries of each formulation where their training losses are equal.
+    """Interpolate the entries of each formulation at a common training loss.
 
-    **Arguments:** `paths`, for each formulation the runs of one seed with all strengths of the data
-    term; and the `entries` to compare, which must be positive.
+    The common loss is the smallest training loss that all formulations reach, the largest of their
+    minima. The runs of each formulation are ordered by training loss, and interpolated linearly in
+    logarithms.
 
-    The level is the smallest training loss that all of them reach: the largest of their smallest ones.
-    Along its path, ordered by training loss, each formulation is interpolated linearly in logarithms.
-    `None` if one has nothing at that level, because all of its runs are below.
+    **Arguments:**
+
+    - `paths`: for each formulation, the runs of one seed with all strengths of the data term.
+    - `entries`: the entries to compare, which must be positive.
+
+    **Returns:** the common loss and the entries of each formulation, or `None` if a formulation has no
+    runs, or if all its runs are below the common loss.
     """
     curves = {name: sorted(runs, key=lambda run: run["train_loss"]) for name, runs in paths.items()}
     if not curves or any(not runs for runs in curves.values()):

@@ -9,7 +9,7 @@ from shootax.data import annuli, sample_function
 
 
 class Split(NamedTuple):
-    """Training and test data. Targets are class numbers where `classes` is not 0."""
+    """Training and test data. Targets are class indices if `classes` is not 0."""
 
     x: np.ndarray
     y: np.ndarray
@@ -23,8 +23,8 @@ class Split(NamedTuple):
 
 
 def losses(found: np.ndarray, y: np.ndarray, classes: int) -> tuple[float, float]:
-    """The mean loss of outputs; and the share of wrong classes or, for a regression, the mean squared
-    error relative to the variance of the targets."""
+    """The mean loss of outputs, and the share of wrong classes or, for regression, the mean squared error
+    relative to the variance of the targets."""
     if not classes:
         error = float(np.mean((found - y) ** 2))
         return error, error / float(np.mean((y - y.mean(axis=0)) ** 2))
@@ -35,12 +35,12 @@ def losses(found: np.ndarray, y: np.ndarray, classes: int) -> tuple[float, float
 
 SPIRAL = np.array([[-0.1, 2.0], [-2.0, -0.1]])
 SPIRAL_TIME = 0.5
-"""How long a state follows the equation of the spiral, $\\dot x = A x^3$, from input to target."""
+"""The time from input to target in the equation of the spiral, $\\dot x = A x^3$."""
 
 
 @functools.cache
 def spiral_map(samples: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """States in $[-1.5, 1.5]^2$, and where the equation of the spiral takes them: RK4, 200 steps."""
+    """Draw states in $[-1.5, 1.5]^2$, and compute their images under the spiral's flow by RK4."""
     x = np.random.default_rng(seed).uniform(-1.5, 1.5, (samples, 2))
     z, h = x, SPIRAL_TIME / 200
 
@@ -56,7 +56,7 @@ def spiral_map(samples: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def regression(name: str, samples: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """Inputs and targets: `"function"` is the paper's quadratic-like function, `"spiral"` the map of
+    """Draw inputs and targets. `"function"` is the paper's quadratic-like function, and `"spiral"` is
     `spiral_map`."""
     return (
         sample_function("quadratic", samples, seed)
@@ -67,8 +67,8 @@ def regression(name: str, samples: int, seed: int) -> tuple[np.ndarray, np.ndarr
 
 @functools.cache
 def real_task(name: str, training: int, width: int) -> Split:
-    """`"digits"` (odd or even) and `"cancer"` from scikit-learn as their first principal components,
-    scaled to unit variance, or `"spiral"` padded by zeros; a fixed split."""
+    """Load a task with a fixed split: `"digits"` (odd or even) or `"cancer"` from scikit-learn, as their
+    first principal components scaled to unit variance, or `"spiral"` padded with zeros."""
     if name == "spiral":
         x, y = spiral_map(2 * training, 5001)
         x = np.pad(x, ((0, 0), (0, width - 2)))
@@ -88,12 +88,12 @@ def real_task(name: str, training: int, width: int) -> Split:
 
 
 NOISE = {"function": 0.2, "circles": 0.15}
-"""The standard deviation of noise on targets, and the share of labels that are flipped."""
+"""The standard deviation of noise on targets, and the share of flipped labels."""
 
 
 @functools.cache
 def noisy_task(name: str, samples: int, noise: bool, seed: int) -> Split:
-    """Training data of one seed, with noise on the targets or not, and test data without."""
+    """Draw training data of one seed, with or without noise on the targets, and test data without."""
     rng = np.random.default_rng([seed, samples, 1])
     first = 10_000 + seed
     if name == "function":
@@ -106,7 +106,7 @@ def noisy_task(name: str, samples: int, noise: bool, seed: int) -> Split:
 
 
 def _circles(samples: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """A third of the points in the disc, in random order."""
+    """Draw points in random order, a third of them in the disc."""
     x, y = annuli(samples // 3, samples - samples // 3, seed=seed)
     order = np.random.default_rng(seed).permutation(samples)
     return x[order], y[order]
