@@ -27,7 +27,7 @@ function view(data, shape) {
   };
 }
 
-// Plotly reads tags and entities in labels: text from outside must not be either.
+// Plotly reads tags and entities in labels, so text from outside is escaped.
 const plain = (text) => String(text).replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
 
 function element(tag, properties = {}, ...children) {
@@ -80,7 +80,7 @@ function draw(box, traces, shape) {
   return Plotly.react(box, traces, shape, CONFIG);
 }
 
-// Boxes that stand side by side know their width only once all of them are there.
+// Boxes side by side only have their final width once all of them exist.
 function settle() {
   for (const box of document.querySelectorAll(".pair > .plot")) if (box.data) Plotly.Plots.resize(box);
 }
@@ -102,8 +102,8 @@ function extent(arrays, margin = 0.06) {
 const figures = (value) => (value === null || value === undefined || !Number.isFinite(value) ? "not finite"
   : Math.abs(value) >= 1e5 || (value !== 0 && Math.abs(value) < 1e-3) ? value.toExponential(3) : String(+value.toPrecision(4)));
 
-// What is shown: a net, and a depth by its number. Painters draw one section for the net; what they
-// return is called whenever the depth changes.
+// What is shown: a net, and a depth by its index. A painter draws one section for the net, and returns a
+// function that is called whenever the depth changes.
 const shown = { net: 0, frame: 0 };
 const painters = [];
 let movers = [];

@@ -56,14 +56,14 @@ painters.push((net) => {
   const host = body("weights"), parts = net.weights.parts;
   host.replaceChildren();
   if (!parts.length) { note(host, "The field has no weights."); return null; }
-  const norms = plotBox(host, "weights-norms", "Norms of the weights along depth");
+  const norms = plotBox(host, "weights-norms", "Norms of the weights over depth");
   draw(norms, parts.map((part, i) => ({ type: "scatter", mode: "lines+markers", name: plain(part.name), x: net.times, y: unpack(part.norm).list(),
     line: { color: colour(i), width: 2 }, marker: { symbol: symbol(i), size: 6 } })), layout("depth t", "norm ‖θₖ‖", { yaxis: { rangemode: "tozero" }, showlegend: true }));
   const drawn = parts.filter((part) => part.matrix);
   let matrix = null, values = null, chosen = null;
   if (drawn.length) {
     const controls = element("div", { className: "controls" });
-    // The one with most singular values shows best that its rank is bounded.
+    // The matrix with the most singular values shows best that its rank is bounded.
     const ranks = drawn.map((part) => part.singular?.shape[1] ?? 0), first = ranks.indexOf(Math.max(...ranks));
     selector(controls, "weights-part", "matrix", drawn.map((part) => `${part.name}, ${part.shape.join(" × ")}`), first, (i) => { pick(i); move(shown.frame, net.times[shown.frame]); });
     const cut = element("p", { className: "note", id: "weights-note" });
@@ -74,8 +74,8 @@ painters.push((net) => {
     const pick = (i) => {
       const part = drawn[i];
       chosen = { ...part, matrix: unpack(part.matrix), singular: unpack(part.singular) };
-      cut.textContent = [part.cut ? `Of this matrix the corner of ${chosen.matrix.shape.slice(1).join(" × ")} entries is drawn.` : "",
-        part.frames.length < net.times.length ? `It is kept at ${part.frames.length} depths; the nearest one is drawn.` : ""].join(" ").trim();
+      cut.textContent = [part.cut ? `Only a corner of this matrix with ${chosen.matrix.shape.slice(1).join(" × ")} entries is drawn.` : "",
+        part.frames.length < net.times.length ? `It is kept at ${part.frames.length} depths. The nearest of them is drawn.` : ""].join(" ").trim();
     };
     pick(first);
   }
@@ -106,8 +106,8 @@ painters.push((net) => {
   host.replaceChildren();
   const words = [];
   if (energy.penalty !== undefined) words.push(`Penalty ∫R dt = ${figures(energy.penalty)}.`);
-  if (energy.drift !== undefined) words.push(`The Hamiltonian drifts by ${figures(energy.drift)} of its value at most.`);
-  else words.push("No particles move along depth here, so there is no Hamiltonian.");
+  if (energy.drift !== undefined) words.push(`The Hamiltonian drifts by at most ${figures(energy.drift)} of its value.`);
+  else words.push("This net has no moving particles, so there is no Hamiltonian.");
   note(host, words.join(" "));
   energy.notes.forEach((text) => note(host, text));
   const pair = element("div", { className: "pair" });
@@ -116,10 +116,10 @@ painters.push((net) => {
   if (energy.hamiltonian) left.push({ type: "scatter", mode: "lines+markers", name: "Hamiltonian", x: unpack(energy.hamiltonian.times).list(),
     y: unpack(energy.hamiltonian.values).list(), line: { color: PALETTE[0] } });
   if (energy.rate) left.push({ type: "scatter", mode: "lines", name: "penalty R(θ(t))", x: net.times, y: unpack(energy.rate).list(), line: { color: PALETTE[1], dash: "dash", width: 2.5 } });
-  if (left.length) { const box = plotBox(pair, "energy-plot", "Hamiltonian and penalty along depth"); draw(box, left, layout("depth t", "energy", { showlegend: true, yaxis: { rangemode: "tozero" } })); boxes.push(box); }
+  if (left.length) { const box = plotBox(pair, "energy-plot", "Hamiltonian and penalty over depth"); draw(box, left, layout("depth t", "energy", { showlegend: true, yaxis: { rangemode: "tozero" } })); boxes.push(box); }
   const complexity = unpack(energy.complexity);
   if (complexity.data.length) {
-    const box = plotBox(pair, "energy-complexity", "Complexity along depth");
+    const box = plotBox(pair, "energy-complexity", "Complexity over depth");
     draw(box, [{ type: "scatter", mode: "lines", name: "complexity", x: net.times, y: complexity.list(), line: { color: PALETTE[2] } }], layout("depth t", "log₂ Σ‖θₖ‖²"));
     boxes.push(box);
   }
@@ -129,7 +129,7 @@ painters.push((net) => {
 painters.push((net) => {
   const host = body("particles"), made = net.energy.particles;
   host.replaceChildren();
-  if (!made) { note(host, "This net has no particles: its weights are parameters themselves."); return null; }
+  if (!made) { note(host, "This net has no particles. Its weights are parameters."); return null; }
   const pair = element("div", { className: "pair" });
   host.append(pair);
   const bars = (id, values, label, title, tint) => draw(plotBox(pair, id, title), [{ type: "bar", x: made.numbers, y: values, marker: { color: tint } }],

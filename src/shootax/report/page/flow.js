@@ -3,7 +3,7 @@
 painters.push((net) => {
   const host = body("flow"), flow = net.flow;
   host.replaceChildren();
-  if (!flow.axes.length) { note(host, "There is nothing to show: no data were given and the net has no particles."); return null; }
+  if (!flow.axes.length) { note(host, "There is nothing to show, because no data were given and the net has no particles."); return null; }
   const axes = flow.axes.map((axis) => ({ name: axis.name, data: unpack(axis.data), q: unpack(axis.q), p: unpack(axis.p) }));
   const colours = flow.colours.map((entry) => ({ ...entry, values: entry.labels ? entry.values : unpack(entry.values).list() }));
   const chosen = { x: 0, y: Math.min(1, axes.length - 1), z: -1, colour: 0, particles: true, paths: false };
@@ -60,7 +60,7 @@ painters.push((net) => {
     const t = net.times, parts = used(), three = chosen.z >= 0;
     const kind = three ? "scatter3d" : "scatter";
     const keys = three ? ["x", "y", "z"] : ["x", "y"];
-    // With one coordinate alone it is drawn against depth.
+    // A single coordinate is drawn against depth.
     const shownParts = single ? [null, parts[0]] : parts.slice(0, keys.length);
     const ranges = shownParts.map((part) => (part === null ? [0, t[t.length - 1]] : extent([part.data, part.q])));
     const place = (name) => {

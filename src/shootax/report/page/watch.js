@@ -1,5 +1,5 @@
 "use strict";
-// Asks this machine for the progress every few seconds. All text is set as text, never as markup.
+// Request the progress from this machine every few seconds. All text is set as text, never as markup.
 const PALETTE = ["#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#000000"];
 const DASHES = ["solid", "dash", "dot", "dashdot"];
 const plain = (text) => String(text).replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
@@ -118,7 +118,7 @@ async function ask() {
     const changed = JSON.stringify({ ...data, now: 0 });
     if (changed !== latest) { latest = changed; update(); }
   } catch {
-    find("state").textContent = "The server does not answer any more. What is shown is the last that was read.";
+    find("state").textContent = "The server no longer answers. This page shows the last data that it received.";
   }
   setTimeout(ask, 2000);
 }
