@@ -68,7 +68,7 @@ def test_text_columns(shootax, model, tmp_path):
     path = tmp_path / "words.csv"
     path.write_text("a,b\nx,1.0\ny,2.0\n")
     code, out, err = shootax("certify", model, "--data", path)
-    assert "no numbers: 'a'" in f"{code}{out}{err}"
+    assert "not numeric: 'a'" in f"{code}{out}{err}"
 
 
 @pytest.mark.slow

@@ -115,27 +115,28 @@ WRONG = {
     "text in the target": ("x,y\n1,2\n2,3\n4,o\n5,6\n", ("--target", "y"), "row 3 has 'o'. Corr"),
     "no target": ("x,y\n1,2\n2,\n3,4\n", ("--target", "y"), "missing in 1 of 3 rows, the first of "
                   "them row 2. Remove"),
-    "one class": ("x,y\n1,a\n2,a\n3,a\n", ("--target", "y"), "has one class only, 'a'"),
+    "one class": ("x,y\n1,a\n2,a\n3,a\n", ("--target", "y"), "has only one class, 'a'"),
     "only a target": ("y\n1\n2\n", ("--target", "y"), "has no columns left"),
-    "an empty column": ("x,z,y\n1,,2\n2,,3\n", ("--target", "y"), "'z' is empty. Leave it out: --ig"),
+    "an empty column": ("x,z,y\n1,,2\n2,,3\n", ("--target", "y"), "'z' is empty. Leave it out with --ig"),
     "infinity": ("x,y\n1,2\ninf,3\n", ("--target", "y"), "'x' has infinity in row 2"),
     "names of rows": ("x,y\n" + "".join(f"n{i},{i}\n" for i in range(60)), ("--target", "y"),
                       "no columns left to predict 'y' from: 'x' is left out: its text is different"),
     "too many names": ("x,y\n" + "".join(f"n{i % 60},{i}\n" for i in range(90)), ("--target", "y"),
-                       "60 different entries, such as 'n0'; at most 50"),
+                       "60 different entries, such as 'n0', but a column can have at most 50"),
     "an infinite target": ("x,y\n1,2\n2,inf\n", ("--target", "y"), "'y' has infinity in row 2"),
     "same names": ("x,x,y\n1,2,3\n2,3,4\n", ("--target", "y"), "several columns are called 'x'"),
     "entries without a name": ("x,y\n1,2,3\n4,5,6\n", ("--target", "y"), "more entries than there"),
     "several mistakes": (
         "a,b,c,y\n1,,inf,2\n2,,3,3\nno,,4,x\n3,,5,4\n", ("--target", "y"),
         "Column 'y' should hold numbers, but row 3 has 'x'. Correct it, or leave it empty if it is "
-        "not known; when fitting, --categorical y makes the column one of categories; Column 'a' "
-        "should hold numbers, but row 3 has 'no'"),
+        "unknown. If the column holds categories, fit with --categorical y; Column 'a' should hold"
+        " numbers, but row 3 has 'no'"),
     "several names": (None, ("--target", "cost", "--ignore", "x", "--keep", "w"), "no column 'cost' "
                       "for --target in data.csv, nor 'x' to --ignore, nor 'w' to --keep; the table"),
     "kept and left out": (None, ("--target", "price", "--ignore", "age", "--keep", "age"), "'age' is "
                           "given to --ignore and also to --keep"),
-    "days or months": ("d,y\n01/02/2024,1\n03/04/2024,2\n", ("--target", "y"), "do not tell the day"),
+    "days or months": ("d,y\n01/02/2024,1\n03/04/2024,2\n", ("--target", "y"),
+                       "day and month cannot be told apart"),
     "a bad date": ("d,y\n2024-01-02,1\n2024-13-02,2\n2024-01-04,3\n", ("--target", "y"),
                    "should hold dates, but row 2 has '2024-13-02'"),
     "one row": ("x,y\n1,2\n", ("--target", "y"), "n_samples = 1"),
@@ -201,7 +202,7 @@ def test_what_the_model_does_not_know_is_noted(shootax, here, model):
     code, said, notes = shootax("predict", model, "new.csv")
     assert code == 0
     assert len(said.splitlines()) == 3
-    assert "such as 'pink' in row 1; they count as no known level" in notes
+    assert "such as 'pink' in row 1; they are treated as no known category" in notes
     assert "column 'size' has missing entries (the first in row 2)" in notes
     assert "'age'" not in notes  # it was missing in training, too
 
@@ -220,7 +221,7 @@ def test_models_of_other_versions_and_no_models(shootax, here, model):
     other.write_bytes(model.read_bytes())
     rewrite_header(other, record=json.dumps(record), version="9.9.9")
     code, _, _ = shootax("predict", other, "new.csv")
-    assert "written by shootax 9.9.9 with format 7 of estimators" in code
+    assert "written by shootax 9.9.9 with estimator format 7" in code
     code, _, _ = shootax("info", "new.csv")
     assert "is not a model file" in code
 
@@ -274,7 +275,7 @@ def test_whole_numbers_may_be_classes(shootax, here):
     frame.to_csv("data.csv", index=False)
     code, said, _ = shootax("fit", "data.csv", "--target", "stars", "--out", "m", *QUICK)
     assert code == 0
-    assert "give --task classification if they are classes" in " ".join(said.split())
+    assert "If they are classes, use --task classification" in " ".join(said.split())
     code, _, _ = shootax(
         "fit", "data.csv", "--target", "stars", "--out", "m", "--task", "classification", *QUICK
     )

@@ -124,12 +124,12 @@ def test_useless_columns_are_left_out_and_told():
     assert used == ["size", "year", "when", "colour", "holes", "count"]
     told = "; ".join(notes)
     assert (
-        "'Unnamed: 0' is left out: it holds row numbers and has no name (--keep 'Unnamed: 0'"
+        "'Unnamed: 0' is left out: it holds row numbers and has no name (use it with --keep 'Unnamed: 0'"
         in told
     )
     assert "'name' is left out: its text is different in every row" in told
     assert "'same' is left out: it has the same entry in every row" in told
-    assert "'year' counts up by one from row to row and is used as a number (--ignore year" in told
+    assert "'year' counts up by one from row to row and is used as a number (if it is a row" in told
     assert len(notes) == 4
 
 

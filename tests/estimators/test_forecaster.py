@@ -122,7 +122,7 @@ def test_wrong_sequences(arguments, message):
         ({"X": TEST[:, :, :1]}, "X has 1 features, but ShootingForecaster was fitted with 2"),
         ({"X": TEST, "steps": 2, "at": [1.0]}, "Give `steps` or `at`, not both"),
         ({"X": TEST, "at": [[1.0]]}, r"at must have shape \(moments,\) or \(10, moments\)"),
-        ({"X": TEST, "at": [-1.0]}, "not negative"),
+        ({"X": TEST, "at": [-1.0]}, "non-negative"),
         ({"X": TEST, "steps": 0}, "steps must be a whole number of at least 1"),
     ],
 )

@@ -41,7 +41,7 @@ def test_an_input_that_is_too_large_is_told_with_its_place(kind):
     model = kind(**SMALL).fit(X, Y if kind is ShootingRegressor else Y > 0)
     far = X.copy()
     far[7, 1] = 1e300
-    with pytest.raises(ValueError, match=r"too large in row 8, column 2: it lies .*e\+(300|299)"):
+    with pytest.raises(ValueError, match=r"too large in row 8, column 2: it is .*e\+(300|299)"):
         model.predict(far)
     far[7, 1] = 1e15  # a poor question, but one that can be answered
     assert np.isfinite(np.asarray(model.predict(far), float)).all()

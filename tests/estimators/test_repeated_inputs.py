@@ -216,7 +216,7 @@ def test_files_and_pickles_keep_the_effects(tmp_path):
     for strange in ({"count": 3}, {"effects": []}, {"columns": [{"levels": "?", "codes": ""}]}):
         state["repeats"] = {**model._repeats.to_json(), **strange}
         rewrite_header(tmp_path / "m.safetensors", record=json.dumps(record))
-        with pytest.raises(sx.FileFormatError, match="Fit it again"):
+        with pytest.raises(sx.FileFormatError, match="Fit the estimator again"):
             load_estimator(tmp_path / "m.safetensors")
 
 
@@ -234,7 +234,7 @@ def test_inputs_come_back_bit_for_bit(levels):
 def test_too_many_inputs_for_a_file():
     many = np.broadcast_to(0.0, (3_000_000, 3))
     with pytest.raises(
-        ValueError, match=r"3000000 repeated inputs of 3 columns.*repeated_inputs=None"
+        ValueError, match=r"3000000 repeated inputs with 3 columns.*repeated_inputs=None"
     ):
         repeats.Repeats(many, many[:, :1]).to_json()
 
@@ -276,14 +276,16 @@ def test_commands(tmp_path):
 
     fit = ("fit", table, "--target", "light", "--epochs", 3)
     said = " ".join(command(*fit, "--out", model).output.split())
-    assert "50 inputs that repeat have an effect of their own" in said
+    assert "50 repeated inputs have a random effect" in said
     assert "repeated inputs 50" in " ".join(command("info", model).output.split())
-    assert "inputs that repeat" not in command(*fit, "--out", plain, "--no-repeated-inputs").output
+    assert (
+        "repeated inputs have" not in command(*fit, "--out", plain, "--no-repeated-inputs").output
+    )
     answers = [command("predict", path, table).stdout.split("\n")[1:301] for path in (model, plain)]
     errors = [np.mean((frame["light"] - np.array(a, float)) ** 2) for a in answers]
     assert errors[0] < 0.15 < errors[1]
     certified = command("certify", model, "--data", table)
-    assert "effects of repeated inputs are not in it" in " ".join(certified.output.split())
+    assert "net only, without the effects of repeated inputs" in " ".join(certified.output.split())
     refused = command("export", model, "--to", "numpy")
     assert refused.exit_code != 0
     assert command("export", plain, "--to", "numpy").exit_code == 0

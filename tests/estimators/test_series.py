@@ -348,9 +348,9 @@ def test_dates_that_are_left_out_are_missing_entries(monthly):
     assert form.frequency == "MS"
     periods = hole.to_period("M")
     np.testing.assert_array_equal(_series.taken(periods, None, None)[0][0, :, 0], whole.to_numpy())
-    with pytest.warns(UserWarning, match="Entries are missing"):
+    with pytest.warns(UserWarning, match="Entries of X are missing"):
         found = monthly.predict(hole)
-    with pytest.warns(UserWarning, match="Entries are missing"):
+    with pytest.warns(UserWarning, match="Entries of X are missing"):
         pd.testing.assert_series_equal(found, monthly.predict(whole))
 
 

@@ -61,7 +61,7 @@ def test_a_training_that_always_diverges_says_so(monkeypatch):
         raise sx.DivergedError("It diverged.", fit(*arguments, **options))
 
     monkeypatch.setattr(sx, "fit", diverging)
-    with pytest.warns(UserWarning, match="It diverged. The last good model is used."):
+    with pytest.warns(UserWarning, match="It diverged. The estimator uses the last good model."):
         ShootingRegressor(**SMALL, max_iter=1).fit(X, Y)
 
 

@@ -237,14 +237,14 @@ def test_forecasts(formulation, tmp_path):
     even.fit(waves[1:]).save(tmp_path / "even.safetensors")
     said = command("export", tmp_path / "even.safetensors", "--to", "numpy")
     assert float(said.split("its table:")[1].split()[0]) < 1e-6
-    with pytest.raises(ValueError, match="--steps is not for a ShootingForecaster"):
+    with pytest.raises(ValueError, match="--steps cannot be used with a ShootingForecaster"):
         command("export", tmp_path / "even.safetensors", "--to", "numpy", "--steps", 2)
 
 
 def test_what_is_not_for_estimators_is_refused(folder, tmp_path):
     path, _ = fitted("numbers", folder)
     model = saving.load(path, *KINDS)
-    with pytest.raises(ValueError, match="leave --input out"):
+    with pytest.raises(ValueError, match="Leave out --input"):
         command("export", path, "--to", "onnx", "--input", "4", "--out", tmp_path / "m.onnx")
     with pytest.raises(ValueError, match="leave `input` out"):
         sx.export.write(model, tmp_path / "m.onnx", to="onnx", input=(4,))
@@ -328,7 +328,7 @@ def test_fewer_steps(folder, tmp_path):
     path, _ = fitted("numbers", folder)
     out = tmp_path / "m.npz"
     said = command("export", path, "--to", "numpy", "--out", out, "--steps", 3)
-    assert "the effect of 3 steps" in said
+    assert "the difference due to 3 steps" in said
     assert 0 < float(said.split("its table:")[1].split()[0]) < 0.1
 
 

@@ -99,7 +99,7 @@ def test_command_export(tmp_path):
     done = command("export", saved, "--to", "onnx", "--out", out, "--steps", "2")
     assert done.exit_code == 0, done.output
     assert "Largest difference" in done.output
-    assert "by 2 steps instead of its own" in done.output
+    assert "due to 2 steps instead of the model's own" in done.output
     assert out.stat().st_size > 100
     assert command("export", saved, "--to", "numpy").exit_code == 0
     assert (tmp_path / "net_numpy.npz").exists()

@@ -6,19 +6,21 @@ from typing import Any
 
 
 def main() -> None:
-    """Runs the command line."""
+    """Run the command line."""
     try:
         from shootax.cli.app import app
     except ImportError as error:
         sys.exit(
-            f"The command line needs more packages ({error}): pip install 'shootax[cli,plots]'"
+            f"The command line requires more packages ({error}): pip install 'shootax[cli,plots]'"
         )
     shown = warnings.formatwarning
     warnings.formatwarning = _one_line
     try:
         app()
     except ImportError as error:
-        sys.exit(f"This command needs more packages ({error}): pip install 'shootax[cli,tables]'")
+        sys.exit(
+            f"This command requires more packages ({error}): pip install 'shootax[cli,tables]'"
+        )
     except (ValueError, RuntimeError) as error:
         sys.exit(f"shootax: {error}")
     except OSError as error:
@@ -29,5 +31,5 @@ def main() -> None:
 
 
 def _one_line(message: Warning | str, *_: Any, **__: Any) -> str:
-    """For people at a terminal, who have no use for the line of the program that warns."""
+    """Format a warning for a terminal, without the source line that raised it."""
     return f"shootax: warning: {message}\n"

@@ -1,4 +1,4 @@
-"""What the theory guarantees of a saved model."""
+"""The theory's guarantees for a saved model."""
 
 import dataclasses
 import json
@@ -18,7 +18,7 @@ from shootax.cli.text import say
 def run(
     model: pathlib.Path, data: pathlib.Path, ignore: list[str], radius: float | None, as_json: bool
 ) -> None:
-    """Prints the certificate of a model on data."""
+    """Print the certificate of a model on data."""
     net = sx.load(model)
     if not isinstance(net, sx.Net):
         raise ValueError(f"{model} holds a {type(net).__name__}; certify takes a single Net.")
@@ -33,7 +33,7 @@ def run(
     say(
         f"Rademacher complexity of all flows with this norm, on {complexity.samples} samples: at most "
         f"{_show(complexity.rigorous)}; {complexity.short:.3g} by the paper's bound, which treats "
-        "points that move with the flow as fixed"
+        "points as fixed although they move with the flow"
     )
 
 
@@ -47,7 +47,7 @@ def _show(value: float) -> str:
 
 
 def _inputs(model: pathlib.Path, data: pathlib.Path, ignore: list[str]) -> np.ndarray:
-    """The inputs of the net: an array, or the columns of a table, scaled where the model does so."""
+    """The inputs of the net: an array, or the columns of a table, scaled if the model scales them."""
     if data.suffix == ".npy":
         if not data.is_file():
             raise ValueError(f"There is no file {data}.")
@@ -56,10 +56,10 @@ def _inputs(model: pathlib.Path, data: pathlib.Path, ignore: list[str]) -> np.nd
             if not isinstance(found, np.ndarray):
                 raise ValueError("an archive of arrays")
             return found
-        except Exception as error:  # of NumPy, or of memory
+        except Exception as error:  # from NumPy, or out of memory
             raise ValueError(
                 f"{data} cannot be read as an array of numbers ({type(error).__name__}): it is damaged, "
-                "too large, or no .npy file. Write it with numpy.save."
+                "too large, or not a .npy file. Write it with numpy.save."
             ) from error
     table = tables.read(data)
     tables.needed(table, {"to ignore": ignore})
@@ -70,8 +70,8 @@ def _inputs(model: pathlib.Path, data: pathlib.Path, ignore: list[str]) -> np.nd
     text = [name for name in table.columns if not _is_number(table[name])]
     if text:
         raise ValueError(
-            f"{data} has columns that are no numbers: {', '.join(map(repr, text))}. Leave them out with "
-            "--ignore, or certify a model of `shootax fit`, which knows its columns."
+            f"{data} has columns that are not numeric: {', '.join(map(repr, text))}. Leave them out with "
+            "--ignore, or certify a model written by `shootax fit`, which encodes its columns."
         )
     return table.to_numpy(np.float64)
 
@@ -95,8 +95,8 @@ def _scaled(model: pathlib.Path, record: dict[str, Any], table: Any) -> np.ndarr
         print(f"shootax: note: {note}.", file=sys.stderr)
     if getattr(estimator, "n_repeated_inputs_", 0):
         print(
-            "shootax: note: the certificate is that of the net; the effects of repeated inputs are "
-            "not in it.",
+            "shootax: note: the certificate is for the net only, without the effects of repeated "
+            "inputs.",
             file=sys.stderr,
         )
     return estimator._x.forward(x)

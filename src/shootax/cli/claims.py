@@ -1,4 +1,4 @@
-"""The paper's claims, tested on results."""
+"""Test the paper's claims on results."""
 
 import pathlib
 from collections.abc import Sequence
@@ -14,7 +14,7 @@ STYLES = {"holds": "green", "opposite": "red", "undecided": ""}
 
 
 def run(folders: Sequence[pathlib.Path], out: pathlib.Path) -> None:
-    """Prints a line for each claim and recipe, and writes the figure and the tables."""
+    """Print a line for each claim and recipe, and write the figure and the tables."""
     console = Console()
     findings, paths = compare_recipes(folders, out)
     show_table(_table(findings), console)

@@ -1,4 +1,4 @@
-"""From a saved network to particles."""
+"""Compress a saved network to particles."""
 
 import json
 import pathlib
@@ -23,7 +23,7 @@ def run(
     seed: int,
     as_json: bool,
 ) -> None:
-    """Prints the curve of error against particles and writes the net that was found."""
+    """Print the curve of error against particles, and write the compressed net."""
     if out is not None:
         check_output(out, inputs=[model])
     about = sx.load_record(model).get("estimator")
@@ -31,7 +31,7 @@ def run(
         kind = about.get("kind") if isinstance(about, dict) else about
         raise ValueError(
             f"{model} holds a {kind}; compress takes a single Net, and would lose the "
-            "scaling of its columns. To compress its net alone, write that to a file of its own: "
+            "scaling of its columns. To compress only its net, write the net to another file: "
             f"shootax.save('net.safetensors', shootax.load({str(model)!r}))."
         )
     net = sx.load(model)
@@ -63,7 +63,9 @@ def _numbers(text: str | None) -> list[int] | None:
     try:
         return [int(part) for part in text.split(",") if part.strip()]
     except ValueError as error:
-        raise ValueError(f"--particles takes numbers such as 1,2,5; got {text!r}.") from error
+        raise ValueError(
+            f"--particles must be whole numbers separated by commas, such as 1,2,5; got {text!r}."
+        ) from error
 
 
 def _show(found: sx.extend.Compression) -> None:
@@ -82,6 +84,6 @@ def _show(found: sx.extend.Compression) -> None:
     chosen = found.net.control.ensemble.particles  # pyright: ignore[reportAttributeAccessIssue]
     verdict = "within" if found.reached else "none is within"
     console.print(
-        f"{chosen} particles, {verdict} the tolerance of {found.tolerance:g}; the network given has "
+        f"{chosen} particles, {verdict} the tolerance of {found.tolerance:g}; the given network has "
         f"{found.original:,} parameters."
     )

@@ -11,7 +11,7 @@ from shootax.paper import COUNTED, parameter_counts
 
 
 def run(as_json: bool) -> None:
-    """Prints the tables."""
+    """Print the tables."""
     entries = parameter_counts()
     if as_json:
         print(json.dumps(entries, indent=1))

@@ -1,4 +1,4 @@
-"""The four formulations of the paper, trained on one function."""
+"""Train the four formulations of the paper on one function."""
 
 import json
 import pathlib
@@ -21,7 +21,7 @@ INFLATION, PARTICLES = 16, 15
 
 
 def run(out: pathlib.Path, epochs: int, seed: int) -> None:
-    """Trains, prints a table, and writes `results.json`, the models and a figure to `out`."""
+    """Train, print a table, and write `results.json`, the models and a figure to `out`."""
     console = Console()
     out.mkdir(parents=True, exist_ok=True)
     x, y = sample_function("quadratic", 500, seed)

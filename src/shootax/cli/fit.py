@@ -1,4 +1,4 @@
-"""A model of a table."""
+"""Fit a model to a table."""
 
 import pathlib
 import sys
@@ -33,7 +33,7 @@ def run(
     repeated_inputs: bool = True,
     options: dict[str, Any],
 ) -> None:
-    """Reads the table, fits, writes the model, and prints a summary."""
+    """Read the table, fit a model, write it, and print a summary."""
     if task not in TASKS:
         raise ValueError(f"--task must be one of {', '.join(TASKS)}, got {task!r}.")
     check_output(out, inputs=[data])
@@ -58,8 +58,8 @@ def run(
         labels = y.map(str) if not _is_numeric(y) else y
         if labels.nunique() < 2:
             raise ValueError(
-                f"Column {target!r} has one class only, {labels.iloc[0]!r}; at least two are needed "
-                "to tell classes apart."
+                f"Column {target!r} has only one class, {labels.iloc[0]!r}; classification needs at "
+                "least two."
             )
         estimator = ShootingClassifier(**options)
         y = labels
@@ -80,7 +80,7 @@ def _numbers(
     keep: Sequence[str],
     weight: str | None,
 ) -> tuple[Series, np.ndarray | None, list[columns.Column], np.ndarray]:
-    """Target, weights, columns and inputs. All problems of all columns are reported at once."""
+    """Return target, weights, columns and inputs. One error reports all problems of all columns."""
     problems = Problems()
     y, weights, known, x = None, None, [], np.empty((0, 0))
     with problems:
@@ -112,10 +112,12 @@ def _no_contradiction(
             use = "--ignore" if name in ignore else "--target" if name == target else "--weight"
             raise ValueError(
                 f"Column {name!r} is given to {use} and also to --keep or --categorical, which are "
-                "for inputs. Give it to one of them."
+                "for inputs. Give it to only one of them."
             )
     if target in ignore or target in weight:
-        raise ValueError(f"The target {target!r} cannot be left out or be the weights, too.")
+        raise ValueError(
+            f"The target {target!r} is also given to --ignore or --weight. Give it only to --target."
+        )
 
 
 def _report(
@@ -138,8 +140,8 @@ def _report(
     few = not classes and task == "auto" and y.nunique() <= 10 and (y == y.round()).all()
     if few:
         console.print(
-            f"{target} has {y.nunique()} different whole numbers: give --task classification if they "
-            "are classes.",
+            f"{target} has {y.nunique()} different whole numbers. If they are classes, use --task "
+            "classification.",
             markup=False,
         )
     measure = "accuracy" if classes else "R²"
@@ -156,15 +158,15 @@ def _report(
     )
     if not classes and estimator.n_repeated_inputs_:
         console.print(
-            f"{estimator.n_repeated_inputs_} inputs that repeat have an effect of their own beside the "
-            "net (--no-repeated-inputs for the net alone).",
+            f"{estimator.n_repeated_inputs_} repeated inputs have a random effect in addition to the "
+            "net. For the net alone, use --no-repeated-inputs.",
             markup=False,
             highlight=False,
         )
     limit = estimator.max_iter_
     if estimator.max_iter is None and estimator.n_iter_ == limit < USUAL_EPOCHS:
         console.print(
-            f"A large table: training ends after {limit} epochs. Give --epochs for more.",
+            f"The table is large, so training ended after {limit} epochs. For more, use --epochs.",
             markup=False,
             highlight=False,
         )
@@ -172,7 +174,7 @@ def _report(
 
 
 def _score(estimator: Any, x: np.ndarray, y: Series) -> float:
-    """Accuracy, or R², which has no unit: so the squares of large targets need not overflow."""
+    """Accuracy, or R². R² does not depend on the scale, so large targets are scaled to avoid overflow."""
     if isinstance(estimator, ShootingClassifier):
         return estimator.score(x, y)
     from sklearn.metrics import r2_score
@@ -191,16 +193,16 @@ def _target(y: Series) -> Series:
         row = int(np.flatnonzero(lost)[0])
         raise ValueError(
             f"The target {y.name!r} is missing in {int(lost.sum())} of {len(y)} rows, the first of "
-            f"them row {row + 1}. Remove those rows: there is nothing to learn from them."
+            f"them row {row + 1}. Remove those rows."
         )
     if pd.api.types.is_datetime64_any_dtype(y):
         raise ValueError(
-            f"The target {y.name!r} holds dates. Make it a number, such as days from a first date"
+            f"The target {y.name!r} holds dates. Convert it to a number, such as days since a fixed date"
         )
     if columns.is_categorical(y):
         return y
     if pd.api.types.is_integer_dtype(y):
-        return y  # as classes, whole numbers stay what they are
+        return y  # as classes, whole numbers must not become floats
     return pd.Series(columns.numbers_of(y), name=y.name)
 
 

@@ -1,4 +1,4 @@
-"""What is in a model file."""
+"""Show the contents of a model file."""
 
 import json
 import pathlib
@@ -13,7 +13,7 @@ from shootax.cli.text import plain, show_table
 
 
 def describe(path: pathlib.Path) -> dict[str, Any]:
-    """All that a file holds about its model, as plain values."""
+    """All information in a file about its model, as JSON-serialisable values."""
     record = sx.load_record(path)
     version, about, table = (record.pop(name, None) for name in ("version", "estimator", "table"))
     net = sx.load(path)
@@ -22,7 +22,8 @@ def describe(path: pathlib.Path) -> dict[str, Any]:
         recorded = _recorded(about, table, net)
     except (KeyError, IndexError, TypeError, ValueError, AttributeError) as error:
         raise sx.FileFormatError(
-            f"{path} has a record of an estimator that cannot be read ({error!r}). Fit it again."
+            f"{path} has a record of an estimator that cannot be read ({error!r}). Fit the estimator "
+            "again."
         ) from error
     if isinstance(net, sx.Net):
         facts |= {
@@ -37,7 +38,7 @@ def describe(path: pathlib.Path) -> dict[str, Any]:
 
 
 def _recorded(about: Any, table: Any, net: Any) -> dict[str, Any]:
-    """What the record says of an estimator and its columns, where it does."""
+    """The entries of the record about an estimator and its columns, if there are any."""
     facts: dict[str, Any] = {}
     if about is not None:
         facts |= _of_estimator(about, float(sx.penalty(net)))
@@ -75,7 +76,7 @@ def _column(column: dict[str, Any]) -> str:
 
 
 def run(path: pathlib.Path, as_json: bool) -> None:
-    """Prints the facts."""
+    """Print the facts about a model file."""
     facts = describe(path)
     if as_json:
         print(json.dumps(facts, indent=1, ensure_ascii=False))

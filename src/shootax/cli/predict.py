@@ -14,7 +14,7 @@ from shootax.sklearn import tables as columns
 
 
 def run(model: pathlib.Path, data: pathlib.Path, out: pathlib.Path | None, keep: bool) -> None:
-    """Writes predictions to `out`, or prints them as CSV."""
+    """Write predictions to `out`, or print them as CSV."""
     if out is not None:
         check_output(out, inputs=[model, data])
         tables.check_format(out)
@@ -46,11 +46,11 @@ def run(model: pathlib.Path, data: pathlib.Path, out: pathlib.Path | None, keep:
 
 
 def _refuse_too_large(estimator: Any, x: np.ndarray, known: list[columns.Column]) -> None:
-    """Says in which column of the table a number is too large; the estimator knows places alone."""
+    """Raise an error that names the column of a too large number; the estimator knows only its index."""
     far = columns.first_too_large(estimator._x.forward(x))
     if far is not None:
         names = [column.name for column in known for _ in range(column.width)]
         raise ValueError(
-            f"Column {names[far[1]]!r} has {x[far]:g} in row {far[0] + 1}, which is too far from what "
-            "the model was fitted with to compute with it. Correct it, or leave it empty."
+            f"Column {names[far[1]]!r} has {x[far]:g} in row {far[0] + 1}, which is too far from the "
+            "training data to compute with. Correct it, or leave it empty."
         )

@@ -1,4 +1,4 @@
-"""A report on a saved model."""
+"""Write a report on a saved model."""
 
 import pathlib
 from typing import Any
@@ -14,11 +14,11 @@ from shootax.cli.text import say
 def run(
     model: pathlib.Path, data: pathlib.Path | None, target: str | None, out: pathlib.Path
 ) -> None:
-    """Writes the report."""
+    """Write the report."""
     check_output(out, inputs=[path for path in (model, data) if path is not None])
     record = sx.load_record(model)
     if target is not None and data is None:
-        raise ValueError("--target names a column of a table; give the table with --data.")
+        raise ValueError("--target is the name of a column of a table; give the table with --data.")
     options: dict[str, Any] = {"record": record, "title": f"Inside {model.name}"}
     if record.get("estimator") is not None:
         subject, more = _estimator(model, record, data, target)
@@ -42,8 +42,8 @@ def _of_file(data: pathlib.Path, target: str | None) -> dict[str, Any]:
     strange = [str(name) for name in table.columns if table[name].dtype.kind not in "iufb"]
     if strange:
         raise ValueError(
-            f"Column {strange[0]!r} of {data} has no numbers, which a net needs. Leave it out, or use a "
-            "model of `shootax fit`, which knows its columns."
+            f"Column {strange[0]!r} of {data} is not numeric, but a net needs numbers. Leave it out, or "
+            "use a model written by `shootax fit`, which encodes its columns."
         )
     return {"x": table, "y": y}
 
@@ -51,15 +51,15 @@ def _of_file(data: pathlib.Path, target: str | None) -> dict[str, Any]:
 def _of_arrays(data: pathlib.Path, target: str | None) -> dict[str, Any]:
     if target is not None:
         raise ValueError(
-            f"--target names a column of a table, and {data} holds arrays x, y, times."
+            f"--target is the name of a column of a table, but {data} holds arrays x, y, times."
         )
     try:
         with np.load(data, allow_pickle=False) as arrays:
             found = {name: arrays[name] for name in ("x", "y", "times") if name in arrays}
-    except Exception as error:  # of NumPy, of the archive, or of memory
+    except Exception as error:  # from NumPy or the archive, or out of memory
         raise ValueError(
             f"{data} cannot be read as arrays of numbers ({type(error).__name__}): it is damaged, too "
-            "large, or no .npz file. Write it with numpy.savez."
+            "large, or not a .npz file. Write it with numpy.savez."
         ) from error
     if "x" not in found:
         raise ValueError(
@@ -84,7 +84,7 @@ def _estimator(
 
 
 def _of_table(about: dict[str, Any], data: pathlib.Path, target: str | None) -> dict[str, Any]:
-    """Columns as `shootax fit` learned to read them."""
+    """Encode the columns of a table as `shootax fit` did."""
     from shootax.cli import tables
     from shootax.sklearn import tables as columns
 

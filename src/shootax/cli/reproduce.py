@@ -1,4 +1,4 @@
-"""The experiments of the paper, from one command."""
+"""Reproduce the experiments of the paper with one command."""
 
 import pathlib
 from collections.abc import Callable, Sequence
@@ -39,10 +39,10 @@ def run(
     inflation: str | None,
     particles: str | None,
 ) -> None:
-    """Trains what is not trained yet, prints a table, and draws the figures.
+    """Train the models that are missing, print a table, and draw the figures.
 
-    The name of a collection runs its experiments one after the other, each in a folder of its own below
-    `out`. Raises `RuntimeError` at the end if runs failed.
+    The name of a collection runs its experiments one after the other, each in its own folder below
+    `out`. Raise a `RuntimeError` at the end if runs failed.
     """
     if name in COLLECTIONS:
         for part in COLLECTIONS[name]:
@@ -93,7 +93,7 @@ def run(
     if failed:
         raise RuntimeError(
             f"{len(failed)} of {len(results)} runs failed; the first reason is: "
-            f"{failed[0]['reason']} Give the same command again to repeat only these."
+            f"{failed[0]['reason']} To repeat only the failed runs, run the same command again."
         )
 
 
@@ -103,7 +103,7 @@ def _engine(
     if checks.one_of(name, ("local", "ray"), "--engine") == "ray":
         if jobs is not None:
             raise ValueError(
-                "--jobs is for --engine local; Ray runs as many as the cluster has room for."
+                "--jobs is for --engine local; Ray runs as many groups as fit on the cluster."
             )
         return RayEngine(address, gpus=gpus or 0, retries=3 if retries is None else retries)
     if (address, gpus, retries) != (None, None, None):
@@ -112,7 +112,7 @@ def _engine(
 
 
 def show_list() -> None:
-    """Says what there is."""
+    """Print the list of experiments and collections."""
     console = Console()
     table = Table(box=SIMPLE, show_edge=False)
     for heading in ("name", "what it does", *PRESETS, "recipes"):
@@ -130,7 +130,7 @@ KEYS = (
     *("task", "depth", "samples", "noise", "positions", "penalty_weight", "data_weight"),
     *("channels", "blocks", "passed"),
 )
-"""Columns that say what was trained, in some experiments."""
+"""Columns with settings of the training, in some experiments."""
 
 MEASURED = {
     "test_mse": "MSE",
@@ -146,11 +146,11 @@ MEASURED = {
     "test_error": "error",
     "test_accuracy": "accuracy",
 }
-"""Columns that were measured, and their headings."""
+"""Columns with measurements, and their headings."""
 
 
 def summary_table(results: Sequence[dict[str, Any]]) -> Table:
-    """Medians over seeds, a line for each configuration."""
+    """A table of medians over seeds, with a line for each configuration."""
     more = [key for key in KEYS if any(key in result for result in results)]
     asked = ["test_mse", "penalty", "complexity_log2_frobenius"]
     known = [name for name in MEASURED if any(result.get(name) is not None for result in results)]

@@ -1,4 +1,4 @@
-"""Tables in files: read whatever their separator, and written whole or not at all."""
+"""Read tables from files with any of several separators, and write them atomically."""
 
 import contextlib
 import csv
@@ -21,22 +21,24 @@ OTHER = (".xlsx", ".xls", ".xlsm", ".ods", ".json", ".jsonl", ".feather", ".arro
 
 
 def read(path: pathlib.Path) -> Frame:
-    """A table from a CSV file, compressed or not, or a `.parquet` file.
+    """Read a table from a CSV file, compressed or not, or a `.parquet` file.
 
-    The separator of CSV is recognised: a comma, a semicolon (then numbers may have a decimal comma)
-    or a tab.
+    The separator of CSV is detected: a comma, a semicolon (in which case numbers may have a decimal
+    comma) or a tab.
     """
     if not path.is_file():
         raise ValueError(f"There is no file {path}.")
     if path.suffix.lower() in OTHER:
-        raise ValueError(f"{path} is of a kind that cannot be read. Save it as CSV or Parquet.")
+        raise ValueError(
+            f"{path} has the suffix {path.suffix}, which cannot be read. Save it as CSV or Parquet."
+        )
     try:
         reader = _read_parquet if path.suffix.lower() in (".parquet", ".pq") else _read_csv
         table = reader(path)
-    except Exception as error:  # of pandas, PyArrow, and whatever undoes the compression
+    except Exception as error:  # from pandas, PyArrow, or decompression
         raise ValueError(
-            f"{path} cannot be read as a table: {_told(error)}. Expected CSV with "
-            "a line of column names, or Parquet."
+            f"{path} cannot be read as a table: {_told(error)}. Expected CSV with a line of column "
+            "names, or Parquet."
         ) from error
     if len(table) == 0:
         raise ValueError(f"{path} has no rows below its column names.")
@@ -63,7 +65,7 @@ def _read_csv(path: pathlib.Path) -> Frame:
     names = [name.strip() for name in _fields(first[0], separator)] if first else []
     _all_different([name for name in names if name])
     if len(first) > 1 and len(_fields(first[1], separator)) > len(names):
-        # pandas would take the first entries for names of rows, and shift the others.
+        # pandas would treat the first entries as row names, and shift the others.
         raise ValueError(
             f"the rows have more entries than there are column names ({len(names)}); give every "
             "column a name"
@@ -76,7 +78,7 @@ def _read_csv(path: pathlib.Path) -> Frame:
 
 
 def _first_lines(path: pathlib.Path) -> list[str]:
-    """The first two lines as they are, through any compression."""
+    """The first two lines of a file, decompressed but not parsed."""
     lines = pd.read_csv(
         path,
         sep="\x1f",  # a character that no table has, so that a line is one entry
@@ -95,7 +97,8 @@ def _fields(line: str, separator: str) -> list[str]:
 
 
 def _separator(lines: Sequence[str]) -> str:
-    """The one that splits the line of names into most, and the next line into as many if it can."""
+    """The separator that splits the line of names into most parts, preferably one that splits the next
+    line into as many."""
 
     def rank(separator: str) -> tuple[bool, int]:
         counts = [len(_fields(line, separator)) for line in lines]
@@ -123,7 +126,7 @@ def _has_decimal_commas(table: Frame) -> bool:
 
 
 def _exact_integers(table: Frame, path: pathlib.Path, options: Mapping[str, Any]) -> Frame:
-    """Large whole numbers as they are in the file: beside holes they are read as floats."""
+    """Restore large integers exactly: in columns with missing entries, pandas reads them as floats."""
     lossy = [
         name
         for name in table.columns
@@ -135,23 +138,23 @@ def _exact_integers(table: Frame, path: pathlib.Path, options: Mapping[str, Any]
     for name in lossy:
         text = pd.read_csv(path, **options, dtype={name: str})[name]
         if text.dropna().map(lambda entry: bool(re.fullmatch(r"\s*-?\d+\s*", entry))).all():
-            with contextlib.suppress(OverflowError):  # no type holds them: they stay floats
+            with contextlib.suppress(OverflowError):  # too large for Int64: they stay floats
                 whole = [pd.NA if pd.isna(v) else int(v) for v in text]
                 table[name] = pd.array(whole, dtype="Int64")
     return table
 
 
 def check_format(path: pathlib.Path) -> None:
-    """Refuses a name whose ending promises a format that is not written."""
+    """Raise an error if the suffix of a file name is not a format that `write` supports."""
     if not path.name.lower().endswith(ENDINGS):
         raise ValueError(
-            f"{path} has an ending that tables are not written with. Choose one of: "
+            f"{path} does not have the suffix of a supported table format. Choose one of: "
             f"{', '.join(ENDINGS)}."
         )
 
 
 def write(table: Frame, path: pathlib.Path) -> None:
-    """Writes by the ending of the name. The old file stays until the new one is whole."""
+    """Write a table in the format of the suffix. An old file stays until the new one is complete."""
     check_format(path)
     name = path.name.lower()
     with replaced(path) as temporary:
@@ -160,7 +163,7 @@ def write(table: Frame, path: pathlib.Path) -> None:
             return
         separator = "\t" if ".tsv" in name else ","
         text = table.to_csv(index=False, sep=separator).encode("utf-8")
-        # Without a time and a name inside, equal tables make equal files.
+        # Compressed without a time stamp and a name, so that equal tables give equal files.
         pathlib.Path(temporary).write_bytes(_packed(text) if name.endswith(".gz") else text)
 
 
@@ -172,7 +175,7 @@ def _packed(data: bytes) -> bytes:
 
 
 def needed(table: Frame, names: Mapping[str, Sequence[str]]) -> None:
-    """Refuses names that are no columns, all in one message; the keys say what they are for."""
+    """Raise one error for all names that are not columns. The keys of `names` say what they are for."""
     absent = [
         f"{name!r} {what}"
         for what, wanted in names.items()
@@ -187,5 +190,5 @@ def needed(table: Frame, names: Mapping[str, Sequence[str]]) -> None:
 
 
 def show(value: Any) -> str:
-    """A number for people."""
+    """Format a value for display."""
     return f"{value:.4g}" if isinstance(value, float) else str(value)

@@ -1,6 +1,6 @@
-"""Text from outside, shown as it is, and tables of which nothing is cut off.
+"""Print text without interpreting it as markup, and tables without truncation.
 
-Names of files, columns and classes are no markup.
+Names of files, columns and classes may contain characters that Rich would treat as markup.
 """
 
 from rich.cells import cell_len
@@ -11,25 +11,25 @@ from rich.text import Text
 
 
 def plain(text: object) -> str:
-    """Text for a console of Rich, with its markup escaped and control characters spelled out."""
+    """Text for a Rich console, with markup and control characters escaped."""
     visible = "".join(c if c.isprintable() or c == "\n" else _spelled(c) for c in str(text))
-    # A backslash at the end would escape the bracket of what comes after it.
+    # A backslash at the end would escape the bracket of the markup that follows.
     return escape(visible) if not visible.endswith("\\") else escape(visible + " ")
 
 
 def say(text: object, console: Console | None = None) -> None:
-    """Prints text as it is, in lines of any length."""
+    """Print text without markup and without wrapping."""
     (console or Console()).print(plain(text), highlight=False, soft_wrap=True)
 
 
 def show_table(table: Table, console: Console | None = None) -> None:
-    """Prints a table. Where the terminal is too narrow for it, its entries are listed instead."""
+    """Print a table, or, if the terminal is too narrow for it, a list of its entries."""
     console = console or Console()
-    # Each entry has a space on either side; there are lines between them, and at the edges if shown.
+    # Each entry has a space on either side. There are lines between entries, and maybe at the edges.
     between = 3 * len(table.columns) - 1 + 2 * table.show_edge
     room = console.width - between - sum(map(_least, table.columns))
     if room >= 0:
-        # Rich would cut words in some columns and leave room in others.
+        # Rich would cut words in some columns although others have room.
         for column in table.columns:
             wanted, least = _widest(column), _least(column)
             column.width = least + min(room, wanted - least)
@@ -58,7 +58,7 @@ def _widest(column: Column) -> int:
 
 
 def _least(column: Column) -> int:
-    """That of the longest word, or, in a column that is not wrapped, of the longest entry."""
+    """The width of the longest word or, in a column that is not wrapped, of the longest entry."""
     if column.no_wrap:
         return _widest(column)
     words = [word for text in _texts(column) for word in text.split()]

@@ -1,4 +1,4 @@
-"""What the estimators have in common: their parameters, training, and what is known afterwards."""
+"""The base class of the estimators: parameters, training, and attributes after `fit`."""
 
 import abc
 import os
@@ -26,12 +26,12 @@ class AbstractShooting(BaseEstimator, Exportable):
 
     loss_: float
     penalty_weight_: float
-    """What `penalty_weight` was, if it was chosen by the number of samples."""
+    """The value of `penalty_weight` in training, given or chosen by the number of samples."""
     max_iter_: int
-    """Likewise the largest number of epochs."""
+    """The maximal number of epochs in training, given or chosen by the number of samples."""
     best_validation_score_: float | None = None
-    """R² or accuracy on the samples that early stopping held out, by which the model was chosen."""
-    _table: dict[str, Any] | None = None  # what a file says of the table it was fitted to
+    """R² or accuracy on the samples that were held out for early stopping, which chose the model."""
+    _table: dict[str, Any] | None = None  # from a file: the table that the model was fitted to
 
     def __init__(
         self,
@@ -56,32 +56,33 @@ class AbstractShooting(BaseEstimator, Exportable):
     ):
         """**Arguments:**
 
-        - `formulation`: where the weights come from: `"dynamic-particles"`, `"static-particles"`,
+        - `formulation`: the source of the weights: `"dynamic-particles"`, `"static-particles"`,
             `"static-direct"` or `"dynamic-direct"`.
-        - `width`: the size of the visible state. By default it grows with the root of the number of
-            columns: 12 for up to 12 columns, 16 for up to 20, 20 beyond.
-        - `inflation`: the size of the hidden state, in widths.
-        - `particles`: their number, where the formulation has any.
-        - `depth`: the number of steps of RK4 from $t = 0$ to $1$.
+        - `width`: the size of the visible state. By default it grows with the square root of the number
+            of columns: 12 for up to 12 columns, 16 for up to 20, 20 beyond.
+        - `inflation`: the size of the hidden state, as a multiple of `width`.
+        - `particles`: the number of particles, if the formulation uses them.
+        - `depth`: the number of RK4 steps from $t = 0$ to $1$.
         - `activation`: `"tanh"`, `"relu"`, `"softplus"`, `"sigmoid"` or `"gelu"`.
-        - `penalty_weight`: of $∫R(θ(t))\\\\, dt$ in what is minimised. By default 0.01 for up to 1,500
-            samples; beyond, it falls with the square of their number.
-        - `weight_decay`: of the two linear maps, as in AdamW. By default 0.5 for up to 1,500
-            samples; beyond, it falls with the square of their number.
-        - `learning_rate`: of Adam; it falls to zero along half a cosine. By default 0.01, and 0.02
-            for batches of more than 32.
-        - `batch_size`: by default 32 for up to about 700 samples, 64 up to 1,400, and 128 beyond.
-        - `max_iter`: the largest number of epochs. By default 100 for up to 10,000 samples; beyond,
-            fewer, so that a million samples are seen in all, but at least 10.
+        - `penalty_weight`: the weight of $∫R(θ(t))\\\\, dt$ in the objective. By default 0.01 for up to
+            1,500 samples; beyond, it falls with the square of their number.
+        - `weight_decay`: the weight decay of lift and readout, as in AdamW. By default 0.5 for up to
+            1,500 samples; beyond, it falls with the square of their number.
+        - `learning_rate`: the learning rate of Adam, which decays to zero along half a cosine. By
+            default 0.01, and 0.02 for batches of more than 32.
+        - `batch_size`: the number of samples per step. By default 32 for up to about 700 samples, 64
+            for up to 1,400, and 128 beyond.
+        - `max_iter`: the maximal number of epochs. By default 100 for up to 10,000 samples; beyond,
+            fewer, so that training sees a million samples in total, but at least 10.
         - `early_stopping`: whether to hold out samples, stop when the loss on them has not fallen for
             `n_iter_no_change` epochs, and keep the best model.
-        - `validation_fraction`: how much to hold out. With too few samples for five to be held out,
-            all are trained on, and the loss on them decides.
+        - `validation_fraction`: the fraction of the samples to hold out. If that is fewer than five,
+            training uses all samples, and the loss on them decides when to stop.
         - `n_iter_no_change`: see `early_stopping`.
         - `random_state`: a seed. The same seed and data give the same model.
-        - `verbose`: whether to show a progress bar, in a terminal.
+        - `verbose`: whether to show a progress bar in a terminal.
         - `mesh`: several devices that share every batch, as in [`shootax.fit`][]: a
-            `jax.sharding.Mesh`, or `"auto"` for all. Files do not keep it.
+            `jax.sharding.Mesh`, or `"auto"` for all. Files do not store it.
         """
         self.formulation = formulation
         self.width = width
@@ -115,36 +116,36 @@ class AbstractShooting(BaseEstimator, Exportable):
 
     @property
     def energy_(self) -> float:
-        """What was minimised: mean loss on the training samples + `penalty_weight` · `penalty_`."""
+        """The minimised energy: mean loss on the training samples + `penalty_weight` · `penalty_`."""
         check_is_fitted(self)
         return self.loss_ + self.penalty_weight_ * self.penalty_
 
     @property
     def n_parameters_(self) -> int:
-        """The number of trained numbers."""
+        """The number of trained parameters."""
         check_is_fitted(self)
         return sx.count(self.net_)
 
     def save(self, path: str | os.PathLike, *, record: dict[str, Any] | None = None) -> None:
-        """Writes the fitted estimator to one file, whole or not at all, without pickle.
+        """Write the fitted estimator to one file, atomically and without pickle.
 
         **Arguments:**
 
-        - `path`: where to; the usual ending is `.safetensors`. The file is also one of
-            [`shootax.load`][], which gives the net alone.
-        - `record`: anything JSON can hold, kept beside it.
+        - `path`: the file to write; the usual suffix is `.safetensors`. [`shootax.load`][] also reads
+            this file, and returns only the net.
+        - `record`: a JSON-serialisable dictionary that is stored in the file.
         """
         check_is_fitted(self)
         saving.save(path, self, record or {})
 
     @classmethod
     def load(cls, path: str | os.PathLike) -> Self:
-        """Reads an estimator that `save` wrote."""
+        """Read an estimator written by `save`."""
         return saving.load(path, cls)
 
     @abc.abstractmethod
     def _state(self) -> dict[str, Any]:
-        """What was learned beside the net, as JSON can hold it."""
+        """The learned state apart from the net, as JSON-serialisable values."""
 
     @abc.abstractmethod
     def _restore(self, state: dict[str, Any]) -> None:
@@ -185,7 +186,7 @@ class AbstractShooting(BaseEstimator, Exportable):
         loss: str | Loss,
         rng: np.random.Generator,
     ) -> None:
-        """Trains a net, and notes how it went."""
+        """Train a net, and set the attributes that describe the training."""
         patience = checks.positive_integer(self.n_iter_no_change, "n_iter_no_change")
         usual = recipe(len(samples.x))
 
@@ -220,7 +221,7 @@ class AbstractShooting(BaseEstimator, Exportable):
         self.seconds_ = fitted.seconds
 
     def __getstate__(self) -> dict[str, Any]:
-        """A net holds functions that cannot be pickled, so its numbers go in its place."""
+        """Replace the net by its parameters, because it holds functions that cannot be pickled."""
         state: dict[str, Any] = {**BaseEstimator.__getstate__(self)}  # pyright: ignore
         if "net_" in state:
             state["net_"] = model.leaves(state["net_"])

@@ -1,4 +1,4 @@
-"""A baked net that reports at fixed times between the grid points of its integrator."""
+"""A baked net with outputs at fixed times, also between the grid points of its integrator."""
 
 from typing import Any
 
@@ -15,8 +15,8 @@ from shootax.extend import AbstractParticleControl
 class Between(eqx.Module):
     """The outputs `(samples, times, ...)` of a net at given times, without particles.
 
-    Between grid points it interpolates as the net itself does: by the cubic with the states and the
-    velocities at both ends of a step.
+    Between grid points it interpolates like the net itself: with the cubic polynomial that has the
+    states and the velocities at both ends of a step.
     """
 
     net: sx.Net
@@ -28,7 +28,7 @@ class Between(eqx.Module):
         self.times = tuple(float(t) for t in times)
         theta = self.net.control.theta  # pyright: ignore[reportAttributeAccessIssue]
         if isinstance(net.control, AbstractParticleControl):
-            # At the end of a step the particles are where the next one starts.
+            # At the end of a step, the particles are where the next step starts.
             path = sx.theta_path(net, [net.control.T])
             self.ends = jax.tree.map(
                 lambda stage, last: jnp.concatenate([stage[1:, 0], last]), theta, path

@@ -1,4 +1,4 @@
-"""The calendar as arithmetic on seconds, traced, so that exported programs know it."""
+"""The calendar as traced arithmetic on seconds, for exported programs."""
 
 import calendar
 from typing import Any
@@ -14,7 +14,7 @@ YEAR = 365.2425 * DAY
 def encoded(
     seconds: Float[Array, "samples 1"], described: dict[str, Any]
 ) -> Float[Array, "samples n"]:
-    """`dates.encode`, traced: moments are seconds since 1970 in UTC, NaN where one is missing."""
+    """The traced form of `dates.encode`. Times are seconds since 1970 in UTC, NaN where missing."""
     lost = jnp.isnan(seconds)
     mean = described["mean"]
     known = jnp.where(lost, mean, seconds)
@@ -38,8 +38,8 @@ def _modulo(value: Array, period: float) -> Array:
 
 def _civil(days: Array) -> tuple[Array, Array, Array, Bool[Array, "samples 1"]]:
     """Year, month and day of the year (from 0) of days since 1970, and whether the year is a leap
-    year. All numbers are whole and small, so floats are exact."""
-    # The mean year gives the year or one beside it.
+    year. All numbers are small integers, so floats are exact."""
+    # Division by the length of the mean year is wrong by at most one year.
     year = jnp.floor(days / (YEAR / DAY)) + 1970
     year = year - (days < _start(year)).astype(days.dtype)
     year = year + (days >= _start(year + 1)).astype(days.dtype)
@@ -54,7 +54,7 @@ def _civil(days: Array) -> tuple[Array, Array, Array, Bool[Array, "samples 1"]]:
 
 
 def _start(year: Array) -> Array:
-    """Days from 1970 to the first of January."""
+    """Days from 1970 to the first of January of a year."""
     past = year - 1
     leap_days = jnp.floor(past / 4) - jnp.floor(past / 100) + jnp.floor(past / 400)
     return 365 * (year - 1970) + leap_days - 477  # leap days before 1970

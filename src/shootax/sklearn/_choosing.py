@@ -1,4 +1,4 @@
-"""Which autoregressions a forecaster averages, by their errors on held-out origins."""
+"""Choose the autoregressions that a forecaster averages, by their errors on held-out windows."""
 
 import itertools
 from typing import Any, NamedTuple
@@ -19,8 +19,8 @@ SHARPNESS = 3.0
 
 
 class Fold(NamedTuple):
-    """What an autoregression is fitted to (`rows` of the sequences, up to entry `stop`), and the
-    windows on which it is judged."""
+    """The data that an autoregression is fitted to (the sequences `rows`, up to entry `stop`), and the
+    windows on which it is evaluated."""
 
     rows: np.ndarray
     stop: int
@@ -28,15 +28,15 @@ class Fold(NamedTuple):
 
 
 class Choice(NamedTuple):
-    """The averaged autoregression, and how it did.
+    """The averaged autoregression, and its errors.
 
     **Arguments:**
 
-    - `final`: fitted to everything.
-    - `held_back`: fitted without the last fold.
-    - `errors`: truth minus forecast on the windows of all folds, in their order, each by maps that were
-        fitted without them.
-    - `relative`: whether differences forecast better than values.
+    - `final`: the autoregression fitted to all data.
+    - `held_back`: the autoregression fitted without the last fold.
+    - `errors`: truth minus forecast on the windows of all folds, in order. Each forecast is by maps
+        that were fitted without its fold.
+    - `relative`: whether autoregressions of differences forecast better than those of values.
     """
 
     final: Linear
@@ -48,10 +48,11 @@ class Choice(NamedTuple):
 def folds(
     windows: Windows, shape: tuple[int, ...], fraction: float, rng: np.random.Generator
 ) -> list[Fold] | None:
-    """Folds whose last one is what the net does not train on; `None` if there are too few windows.
+    """Divide windows into folds, or return `None` if there are too few. The net is not trained on the
+    last fold.
 
-    Whole sequences are held out where there are enough of them, else the ends of all: each fold
-    follows what came before it.
+    Whole sequences are held out if there are enough of them, otherwise the ends of all sequences. In
+    that case, each fold comes after the data that its autoregression is fitted to.
     """
     count, length = shape[:2]
     if len(windows.source) < LEAST_WINDOWS:
@@ -85,8 +86,8 @@ def folds(
 
 
 def apart(windows: Windows, last: Fold) -> np.ndarray:
-    """Which windows share no entry that is forecast with those of the last fold; if these are very few,
-    those that begin before it."""
+    """A mask of the windows that share no forecast entry with those of the last fold. If these are very
+    few, of all windows outside the last fold."""
     out = np.isin(np.arange(len(windows.source)), last.windows)
     end = windows.origin + windows.future.values.shape[1]
     before = ~out & (end <= last.stop)
@@ -94,8 +95,8 @@ def apart(windows: Windows, last: Fold) -> np.ndarray:
 
 
 def tells(windows: Windows, last: Fold) -> bool:
-    """Whether the last fold can tell if the net helps: windows that overlap are nearly one, so the
-    ends of sequences must be two horizons long, one for each half."""
+    """Whether the last fold is large enough to show if the net helps. Overlapping windows are nearly
+    equal, so the ends of sequences must be two horizons long, one for each half."""
     origins = np.unique(windows.origin[last.windows])
     ends = bool((windows.origin[last.windows] >= last.stop).all())
     return not ends or len(origins) >= 2 * windows.future.values.shape[1]
@@ -104,14 +105,15 @@ def tells(windows: Windows, last: Fold) -> bool:
 def choose(
     sequences: Sequences, windows: Windows, parts: list[Fold], seasons: list[int]
 ) -> Choice | None:
-    """The average of an ordinary autoregression and of many others, weighted by their errors.
+    """The average of an ordinary autoregression and of many others, weighted by their errors, or `None`
+    if the sequences are too short for any.
 
-    At least half of the weight is that of the ordinary one, whose number of lags Akaike's criterion
-    chooses, and the more the less there is to judge the others by: so a choice that went wrong
-    costs little. `None` if the sequences are too short for any.
+    The ordinary one, whose number of lags Akaike's criterion chooses, has at least half of the weight.
+    Its weight is larger if there is less evidence about the others, so that a wrong choice costs
+    little.
 
-    **Arguments:** `sequences`, scaled; `windows`, cut from them; `parts`, as `folds` gives them;
-    `seasons`, the lengths to try.
+    **Arguments:** `sequences`, the scaled sequences; `windows`, cut from them; `parts`, the result of
+    `folds`; `seasons`, the lengths to try.
     """
     history, horizon = windows.past.values.shape[1], windows.future.values.shape[1]
     past = filled_forward(windows.past)
@@ -121,7 +123,7 @@ def choose(
     def maps(order: linear.Order, values: np.ndarray, observed: np.ndarray) -> Linear | None:
         return linear.fitted(order, values, observed, history, horizon)
 
-    # The last entry is everything.
+    # The last entry is all data.
     data = [
         (sequences.values[f.rows, : f.stop], sequences.observed[f.rows, : f.stop]) for f in parts
     ]
@@ -163,9 +165,9 @@ def choose(
 
 
 def stretches(windows: Windows, some: np.ndarray) -> np.ndarray:
-    """Groups of windows that lie one horizon apart in their sequence, as numbers from 0 on.
+    """Group windows that begin within about one horizon in a sequence, and return the group numbers.
 
-    **Arguments:** `some`, the numbers of the windows to group.
+    **Arguments:** `some`, the indices of the windows to group.
     """
     horizon = windows.future.values.shape[1]
     out, first = np.empty(len(some), int), 0
@@ -179,7 +181,8 @@ def stretches(windows: Windows, some: np.ndarray) -> np.ndarray:
 
 
 def evidence(windows: Windows, parts: list[Fold], horizon: int) -> float:
-    """How much the folds say, from 0 to 1: forecasts that do not overlap, ten of them being enough."""
+    """The amount of evidence in the folds, from 0 to 1, by the number of forecasts that do not overlap;
+    ten of them are enough."""
     judged = np.concatenate([fold.windows for fold in parts])
     stretches = len(np.unique(windows.origin[judged])) / horizon
     return min(1.0, stretches * len(np.unique(windows.source[judged])) / ENOUGH)

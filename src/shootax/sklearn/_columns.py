@@ -1,4 +1,4 @@
-"""Columns of a table as numbers: numbers, categories and dates, with entries that are missing."""
+"""Encode the columns of a table (numbers, categories and dates, with missing entries) as numbers."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple, TypeAlias
@@ -10,23 +10,23 @@ from shootax.sklearn import _dates as dates
 
 MOST_LEVELS, MOST_LEVELS_KEPT = 50, 1000
 
-# The types that pandas itself declares say less than they ask for.
+# The type annotations of pandas are too narrow here.
 Frame: TypeAlias = Any
 Series: TypeAlias = Any
 
 
 class Column(NamedTuple):
-    """One column of a table, as it was when a model was fitted.
+    """How to encode a column of a table, learned from the table that a model was fitted to.
 
     **Arguments:**
 
-    - `name`: of the column.
+    - `name`: the name of the column.
     - `levels`: the categories; `None` for a column of numbers or dates.
-    - `mean`: what missing numbers are replaced by.
-    - `missing`: whether entries can be missing; the column then has one more number, which marks them.
-    - `offset`: what is subtracted first from whole numbers that are too large for a float, so that
-        their differences are not lost.
-    - `calendar`: how dates become numbers.
+    - `mean`: the number that replaces missing numbers.
+    - `missing`: whether entries can be missing. The column then has one more number, which marks them.
+    - `offset`: a number to subtract first from integers that are too large for a float, so that their
+        differences are not lost.
+    - `calendar`: how to encode dates as numbers.
     """
 
     name: str
@@ -45,14 +45,14 @@ class Column(NamedTuple):
 
     @property
     def width(self) -> int:
-        """How many numbers it becomes."""
+        """The number of numbers that encode an entry."""
         if self.calendar is not None:
             return self.calendar.width + self.missing
         return (1 if self.levels is None else len(self.levels)) + self.missing
 
 
 class Problems:
-    """Collects what is wrong with columns, to report all of it in one error."""
+    """Collect problems of columns, to report all of them in one error."""
 
     def __init__(self) -> None:
         self.found: list[str] = []
@@ -61,27 +61,27 @@ class Problems:
         return self
 
     def __exit__(self, kind: type | None, error: BaseException | None, _: Any) -> bool:
-        """Notes a `ValueError` and goes on; other errors are not held up."""
+        """Record a `ValueError` and suppress it; let other errors pass."""
         if kind is None or not issubclass(kind, ValueError):
             return False
         self.found.append(str(error).rstrip("."))
         return True
 
     def tell(self) -> None:
-        """Raises if there was anything."""
+        """Raise a `ValueError` if there are problems."""
         if self.found:
             raise ValueError("; ".join(self.found) + ".")
 
 
 def learn(frame: Frame, categorical: Sequence[str] = (), keep: Sequence[str] = ()) -> list[Column]:
-    """The columns of a table. Text and truth values are categorical. All problems of all columns are
-    reported in one error.
+    """Learn how to encode the columns of a table. Text and booleans are categorical. One error reports
+    all problems of all columns.
 
     **Arguments:**
 
     - `frame`: the inputs.
-    - `categorical`: names of more columns that are categories.
-    - `keep`: names of columns that may have more levels than usual.
+    - `categorical`: names of further columns to encode as categories.
+    - `keep`: names of columns that may have more categories than usual.
 
     !!! example
 
@@ -107,7 +107,7 @@ def learn(frame: Frame, categorical: Sequence[str] = (), keep: Sequence[str] = (
 def _learned(values: Series, categorical: bool, most: int) -> Column:
     name, missing = str(values.name), bool(values.isna().any())
     if values.isna().all():
-        raise ValueError(f"Column {name!r} is empty. Leave it out: --ignore {name}")
+        raise ValueError(f"Column {name!r} is empty. Leave it out with --ignore {name}")
     if not categorical:
         calendar = dates.learn(values)
         if calendar is not None:
@@ -116,18 +116,18 @@ def _learned(values: Series, categorical: bool, most: int) -> Column:
         return Column(name, _levels(values, most), None, missing)
     offset = _offset(values)
     numbers = numbers_of(values, offset)
-    # Divided before they are added, as a sum of the largest floats is none.
+    # Divide before the sum, because a sum of very large floats may overflow.
     mean = float(np.nansum(numbers / np.sum(~np.isnan(numbers))))
     return Column(name, None, mean, missing, offset)
 
 
 def encode(frame: Frame, columns: Sequence[Column]) -> tuple[np.ndarray, list[str]]:
-    """The table as numbers, and warnings about entries that the model does not know.
+    """Encode a table as numbers, and return them with warnings about entries unknown to the model.
 
     **Arguments:**
 
-    - `frame`: the table. Its columns may come in any order; others beside them are ignored.
-    - `columns`: as [`shootax.sklearn.tables.learn`][] returned them.
+    - `frame`: the table. Its columns may be in any order; additional columns are ignored.
+    - `columns`: the columns from [`shootax.sklearn.tables.learn`][].
     """
     parts: list[np.ndarray] = []
     notes: list[str] = []
@@ -137,7 +137,7 @@ def encode(frame: Frame, columns: Sequence[Column]) -> tuple[np.ndarray, list[st
         there = ", ".join(map(repr, frame.columns)) or "none"
         problems.found.append(
             f"The table lacks the columns {', '.join(map(repr, absent))} that the model was fitted "
-            f"with; it has: {there}"
+            f"with; its columns are: {there}"
         )
     for column in columns:
         if column.name in frame.columns:
@@ -152,9 +152,9 @@ def _encoded(values: Series, column: Column, notes: list[str]) -> list[np.ndarra
     if lost.any() and not column.missing:
         row = int(np.flatnonzero(lost)[0])
         notes.append(
-            f"column {column.name!r} has missing entries (the first in row {row + 1}), which it "
-            "never had in training; they count as "
-            f"{'no known level' if column.kind == 'category' else 'average'}"
+            f"column {column.name!r} has missing entries (the first in row {row + 1}), but had none "
+            "in training; they are treated as "
+            f"{'no known category' if column.kind == 'category' else 'average'}"
         )
     flag = [lost[:, None]] if column.missing else []
     if column.calendar is not None:
@@ -167,16 +167,16 @@ def _encoded(values: Series, column: Column, notes: list[str]) -> list[np.ndarra
     if unknown.any():
         row = int(np.flatnonzero(unknown)[0])
         notes.append(
-            f"column {column.name!r} has entries that training never saw, such as "
-            f"{text.iloc[row]!r} in row {row + 1}; they count as no known level"
+            f"column {column.name!r} has entries that did not occur in training, such as "
+            f"{text.iloc[row]!r} in row {row + 1}; they are treated as no known category"
         )
     return [np.stack([(text == level).to_numpy() for level in column.levels], axis=1), *flag]
 
 
 def to_json(columns: Sequence[Column]) -> list[dict[str, Any]]:
-    """The columns as JSON can hold them.
+    """Convert columns to JSON-serialisable values.
 
-    **Arguments:** `columns`: a list of them.
+    **Arguments:** `columns`: the columns from [`shootax.sklearn.tables.learn`][].
     """
     return [
         {**column._asdict(), "calendar": column.calendar and column.calendar._asdict()}
@@ -187,7 +187,7 @@ def to_json(columns: Sequence[Column]) -> list[dict[str, Any]]:
 def from_json(tree: list[dict[str, Any]]) -> list[Column]:
     """The inverse of `to_json`. Files of older versions lack the fields with defaults.
 
-    **Arguments:** `tree`: what `to_json` returned.
+    **Arguments:** `tree`: the result of `to_json`.
     """
     columns = [Column(**column) for column in tree]
     return [
@@ -197,7 +197,7 @@ def from_json(tree: list[dict[str, Any]]) -> list[Column]:
 
 
 def is_categorical(values: Series) -> bool:
-    """Whether a column holds text or truth values. Text that is mostly numbers is an error.
+    """Whether a column holds text or booleans. Text that is mostly numbers is an error.
 
     **Arguments:** `values`: the column.
     """
@@ -216,9 +216,9 @@ def is_categorical(values: Series) -> bool:
 
 
 def numbers_of(values: Series, offset: int = 0) -> np.ndarray:
-    """The entries as floats; NaN where one is missing.
+    """Convert the entries of a column to floats; missing ones become NaN.
 
-    **Arguments:** `values`: the column; `offset`: a whole number to subtract.
+    **Arguments:** `values`: the column; `offset`: an integer to subtract.
     """
     if pd.api.types.is_timedelta64_dtype(values):
         values = values.dt.total_seconds()
@@ -229,12 +229,12 @@ def numbers_of(values: Series, offset: int = 0) -> np.ndarray:
             row = int(np.flatnonzero(wrong)[0])
             raise ValueError(
                 f"Column {values.name!r} should hold numbers, but row {row + 1} has "
-                f"{values.iloc[row]!r}. Correct it, or leave it empty if it is not known; when "
-                f"fitting, --categorical {values.name} makes the column one of categories."
+                f"{values.iloc[row]!r}. Correct it, or leave it empty if it is unknown. If the column "
+                f"holds categories, fit with --categorical {values.name}."
             )
         values = numbers
     if offset and pd.api.types.is_integer_dtype(values):
-        # In Python's own integers, as a difference may be too large for 64 bits.
+        # With Python integers, because a difference may be too large for 64 bits.
         array = np.array([np.nan if pd.isna(v) else float(int(v) - offset) for v in values])
     else:
         array = values.to_numpy(np.float64, na_value=np.nan) - offset
@@ -245,7 +245,7 @@ def numbers_of(values: Series, offset: int = 0) -> np.ndarray:
 
 
 def _offset(values: Series) -> int:
-    """What to subtract from whole numbers, some of which no float can hold."""
+    """The number to subtract from integers, some of which a float cannot represent exactly."""
     if not pd.api.types.is_integer_dtype(values):
         return 0
     least, most = int(values.min()), int(values.max())
@@ -256,14 +256,14 @@ def _levels(values: Series, most: int) -> list[str]:
     levels = sorted(set(_text(values.dropna())))
     if len(levels) > most:
         raise ValueError(
-            f"Column {values.name!r} has {len(levels)} different entries, such as {levels[0]!r}; at "
-            f"most {most} make sense as categories. Leave it out: --ignore {values.name}"
+            f"Column {values.name!r} has {len(levels)} different entries, such as {levels[0]!r}, but a "
+            f"column can have at most {most} categories. Leave it out with --ignore {values.name}"
         )
     return levels
 
 
 def _text(values: Series) -> Series:
-    """Entries as text; a whole number is written without a point, however the file was read."""
+    """Entries as text; whole numbers have no decimal point, even if they were read as floats."""
 
     def one(entry: Any) -> Any:
         if isinstance(entry, float | np.floating) and float(entry).is_integer():
@@ -274,5 +274,5 @@ def _text(values: Series) -> Series:
 
 
 def _converted(values: Series) -> Series:
-    """As numbers, missing where an entry is none."""
+    """Entries as numbers; an entry that is not a number becomes missing."""
     return pd.to_numeric(values, errors="coerce")

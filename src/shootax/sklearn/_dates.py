@@ -1,4 +1,4 @@
-"""Dates as numbers: the calendar on circles, and time on a line."""
+"""Encode dates as numbers: the calendar on circles, and time on a line."""
 
 import datetime
 from collections.abc import Callable
@@ -9,7 +9,7 @@ import pandas as pd
 
 Series: TypeAlias = Any
 
-# Text that is a date in one way only. The next list is for text whose numbers have to tell.
+# Unambiguous formats. In the next list, only the numbers can tell the day from the month.
 FORMATS = ("ISO8601", "%Y/%m/%d", "%Y/%m/%d %H:%M", "%Y/%m/%d %H:%M:%S", "%d.%m.%Y",
            "%d.%m.%Y %H:%M", "%d.%m.%Y %H:%M:%S")  # fmt: skip
 PAIRS = (("%d/%m/%Y", "%m/%d/%Y"), ("%d-%m-%Y", "%m-%d-%Y"),
@@ -19,7 +19,7 @@ DAY, YEAR = 86400.0, 365.2425 * 86400.0
 
 
 class Calendar(NamedTuple):
-    """How a column of dates is read, and which of `CIRCLES` its dates go around."""
+    """The format of a column of dates, those of `CIRCLES` on which its dates differ, and their mean."""
 
     format: str | None
     circles: list[str]
@@ -27,7 +27,7 @@ class Calendar(NamedTuple):
 
     @property
     def width(self) -> int:
-        """How many numbers it becomes."""
+        """The number of numbers that encode a date."""
         return 2 + 2 * len(self.circles)
 
 
@@ -45,14 +45,14 @@ CIRCLES: dict[str, Callable[[Any], Any]] = {
     "weekday": lambda times: times.day_of_week / 7,
     "hour": _day_share,
 }
-"""What returns: the share of its circle that each moment has gone."""
+"""Periodic features: functions from moments to the elapsed fraction of each period."""
 
 
 def learn(values: Series) -> Calendar | None:
-    """The calendar of a column; `None` if it holds no dates.
+    """Learn the calendar of a column, or return `None` if it holds no dates.
 
-    Text is dates if every entry is one in the same way of writing. If only most entries are, that
-    is a mistake in the others.
+    A text column holds dates if all its entries are dates in the same format. If only most of them
+    are, the others raise an error.
     """
     form = None
     if not _has_dates(values):
@@ -68,14 +68,14 @@ def learn(values: Series) -> Calendar | None:
 
 
 def encode(values: Series, calendar: Calendar) -> np.ndarray:
-    """Years on a line, the year of the calendar, and a point on each circle.
+    """Encode dates as years since the mean, the calendar year, and a point on each circle.
 
-    A missing date is the mean on the line, and the middle of each circle.
+    A missing date becomes the mean, its year, and the middle of each circle.
     """
     times = moments(values, calendar.format)
     lost = np.asarray(times.isna())
     middle = pd.Timestamp(calendar.mean, unit="s").year
-    # Relative to the mean, so that seconds survive beside decades.
+    # Relative to the mean, so that the precision of seconds is not lost beside decades.
     line = np.where(lost, 0.0, (_seconds(times) - calendar.mean) / YEAR)
     parts = [line, np.where(lost, middle, times.year)]
     for name in calendar.circles:
@@ -85,7 +85,7 @@ def encode(values: Series, calendar: Calendar) -> np.ndarray:
 
 
 def moments(values: Series, form: str | None) -> pd.DatetimeIndex:
-    """The entries as moments in UTC. Dates of a Parquet file and ISO text are always understood."""
+    """Convert entries to moments in UTC. Dates from a Parquet file and ISO text are always accepted."""
     if _has_dates(values):
         read = pd.to_datetime(values, utc=True, errors="coerce")
     else:
@@ -97,7 +97,7 @@ def moments(values: Series, form: str | None) -> pd.DatetimeIndex:
         row = int(np.flatnonzero(wrong)[0])
         raise ValueError(
             f"Column {values.name!r} should hold dates, but row {row + 1} has "
-            f"{str(values.iloc[row])!r}. Correct it, or leave it empty if it is not known"
+            f"{str(values.iloc[row])!r}. Correct it, or leave it empty if it is unknown"
         )
     return pd.DatetimeIndex(read).tz_localize(None)
 
@@ -113,8 +113,8 @@ def _format(values: Series) -> str | None:
         if max(shares) > 0.5:
             if shares[0] == shares[1]:
                 raise ValueError(
-                    f"Column {values.name!r} holds dates such as {present.iloc[0]!r}, which do not "
-                    "tell the day from the month. Write them as 2024-12-31"
+                    f"Column {values.name!r} holds dates such as {present.iloc[0]!r}, in which day "
+                    "and month cannot be told apart. Write dates in the form 2024-12-31"
                 )
             return pair[int(np.argmax(shares))]
     return None
@@ -125,7 +125,7 @@ def _read(values: Series, form: str) -> Series:
 
 
 def is_text(values: Series) -> bool:
-    """Whether entries are text and not numbers in quotes: 20240131 is a number."""
+    """Whether entries are text, and not mostly numbers in quotes: 20240131 is a number."""
     if pd.api.types.is_numeric_dtype(values) or isinstance(values.dtype, pd.CategoricalDtype):
         return False
     some = values.dropna().iloc[:1000]

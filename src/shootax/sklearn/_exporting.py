@@ -1,8 +1,8 @@
-"""Fitted estimators as one program: raw columns in, predictions or probabilities out.
+"""Export a fitted estimator as one program, from raw columns to predictions or probabilities.
 
-For each sample the program takes the columns of the table in double precision. A column of text comes
-as codes, the number of the entry among its levels, a column of dates as seconds since 1970 in UTC, and
-NaN is an entry that is missing.
+For each sample the program takes the columns of the table in double precision. An entry of a text column
+is given by its code, its index among the column's levels, and a date by the seconds since 1970 in UTC.
+NaN marks a missing entry.
 """
 
 from collections.abc import Callable, Sequence
@@ -17,7 +17,7 @@ from shootax.sklearn import _calendar as calendar
 from shootax.sklearn._scaling import Scaler
 
 UNKNOWN = -1
-"""The code of an entry that training never saw."""
+"""The code of an entry that did not occur in training."""
 
 
 def exported(
@@ -26,10 +26,11 @@ def exported(
     predict: Callable[[Any], np.ndarray],
     outputs: dict[str, Any],
 ) -> Whole:
-    """The whole of an estimator of tables.
+    """An estimator of tables with its encoding and scaling, ready for export.
 
-    **Arguments:** `finish`, from the outputs of the net to the answers; `predict`, its own answers
-    for encoded samples; `outputs`, what they are, for the file beside the program.
+    **Arguments:** `finish`, the function from the outputs of the net to the predictions; `predict`, the
+    estimator's predictions for encoded samples; `outputs`, the description of the outputs, for the
+    file beside the program.
     """
     table, scaler = estimator._table, estimator._x
     count = estimator.n_features_in_
@@ -57,7 +58,7 @@ def exported(
 
 
 def scaled(x: Float[Array, "samples n"], scaler: Scaler) -> Float[Array, "samples n"]:
-    """`Scaler.forward`, traced. A column without spread becomes zero."""
+    """The traced form of `Scaler.forward`. A constant column becomes zero."""
     spread = np.asarray(scaler.spread, np.float64)[None]
     varies = spread > 0
     moved = (x - np.asarray(scaler.mean, np.float64)[None]) / np.where(varies, spread, 1.0)
@@ -65,7 +66,7 @@ def scaled(x: Float[Array, "samples n"], scaler: Scaler) -> Float[Array, "sample
 
 
 def unscaled(y: Float[Array, "samples n"], scaler: Scaler) -> Float[Array, "samples n"]:
-    """`Scaler.back`, traced."""
+    """The traced form of `Scaler.back`."""
     mean, spread = (np.asarray(part, np.float64)[None] for part in scaler)
     return y * spread + mean
 
@@ -73,12 +74,12 @@ def unscaled(y: Float[Array, "samples n"], scaler: Scaler) -> Float[Array, "samp
 def encoded(
     x: Float[Array, "samples columns"], columns: Sequence[dict]
 ) -> Float[Array, "samples n"]:
-    """`columns.encode`, traced, for columns of numbers and codes."""
+    """The traced form of `columns.encode`, for columns of numbers and codes."""
     parts, i = [], 0
     while i < len(columns):
         column, stop = columns[i], i + 1
         if _is_plain(column):
-            while stop < len(columns) and _is_plain(columns[stop]):  # many columns in one piece
+            while stop < len(columns) and _is_plain(columns[stop]):  # adjacent columns together
                 stop += 1
             means = np.array([[entry["mean"] or 0.0 for entry in columns[i:stop]]])
             part = x[:, i:stop]
@@ -109,7 +110,7 @@ def _column(
 
 
 def _described(column: dict[str, Any]) -> dict[str, Any]:
-    """What the file beside the program says of a column."""
+    """The description of a column in the file beside the program."""
     if column.get("calendar"):
         return {"kind": "date", "format": column["calendar"]["format"] or "ISO8601"}
     if column["levels"] is not None:
@@ -120,7 +121,7 @@ def _described(column: dict[str, Any]) -> dict[str, Any]:
 def _sample(
     rng: np.random.Generator, samples: int, columns: Sequence[dict], scaler: Scaler
 ) -> np.ndarray:
-    """Raw samples in the range of the training table, with entries that are missing or new."""
+    """Random raw samples in the range of the training table, with missing and unknown entries."""
     x, place = np.empty((samples, len(columns))), 0
     for i, column in enumerate(columns):
         width = 1 if column["levels"] is None else len(column["levels"])
@@ -143,7 +144,7 @@ def _sample(
 
 
 def _by_the_table(x: np.ndarray, described: Sequence[dict]) -> np.ndarray:
-    """Raw samples as the numbers that the estimator takes, by way of a table with the text in it."""
+    """Encode raw samples as inputs of the estimator, by way of a table with the text in it."""
     import pandas as pd
 
     from shootax.sklearn import _columns as tables
@@ -156,7 +157,7 @@ def _by_the_table(x: np.ndarray, described: Sequence[dict]) -> np.ndarray:
             offset = column.get("offset") or 0
             frame[column["name"]] = values if not offset else _whole(values, offset)
         else:
-            text = [*column["levels"], "\0 never seen"]  # the last one is that of code -1
+            text = [*column["levels"], "\0 never seen"]  # index -1, the code of unknown entries
             frame[column["name"]] = [None if v != v else text[int(v)] for v in values]
     return tables.encode(pd.DataFrame(frame), tables.from_json(list(described)))[0]
 

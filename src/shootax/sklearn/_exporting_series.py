@@ -1,4 +1,4 @@
-"""Fitted forecasters as one program: the last entries of a sequence in, the next ones out."""
+"""Export a fitted forecaster as one program, from the last entries of a sequence to the next ones."""
 
 from typing import Any
 
@@ -11,15 +11,15 @@ from shootax.sklearn._between import Between
 
 
 def forecasts(estimator: Any) -> Whole:
-    """The whole of a forecaster: its last `history_` entries in, `horizon` steps ahead out."""
+    """A forecaster with its scaling: the last `history_` entries in, `horizon` steps ahead out."""
     length, features = estimator.history_, estimator.n_features_in_
     step, span, base = estimator.step_, estimator.span_, estimator._base
     ahead = step * np.arange(1, estimator.horizon + 1)
     if ahead[-1] > span * (1 + 1e-9):
         raise ValueError(
-            f"A forecast of {estimator.horizon} steps of {step:g} goes beyond the longest time "
-            f"learned, {span:g}, and starts again on the way; that cannot be exported. Fit with even "
-            "times, or give a net of your own to export."
+            f"A forecast of {estimator.horizon} steps of {step:g} goes beyond the longest learned "
+            f"time, {span:g}, so it restarts on the way, which cannot be exported. Fit with even "
+            "times, or export a net that you trained yourself."
         )
     uneven = estimator._uneven and length > 1
     mean, spread = (np.asarray(part, np.float64)[None, None] for part in estimator._x)
@@ -50,7 +50,7 @@ def forecasts(estimator: Any) -> Whole:
         return jnp.concatenate(parts, axis=1)
 
     def finish(y: Any) -> Any:
-        if base is not None:  # the mean comes with the autoregression
+        if base is not None:  # the autoregression contains the mean
             return y * (base.share * base.scale[None]) * spread
         return y * spread + mean
 
@@ -89,11 +89,12 @@ def forecasts(estimator: Any) -> Whole:
 def _filled_forward(
     values: Float[Array, "samples history features"], lost: Bool[Array, "samples history features"]
 ) -> Float[Array, "samples history features"]:
-    """`windows.filled_forward`, traced. Entries that are lost are zero, as is a past without any."""
+    """The traced form of `windows.filled_forward`. Lost entries are zero, so a past with only lost
+    entries is zero."""
     entries = [values[:, 0]]
     for i in range(1, values.shape[1]):
         entries.append(jnp.where(lost[:, i], entries[-1], values[:, i]))
-    # From the end to the start: what is before the first known entry becomes that one.
+    # From the end to the start: entries before the first known one become equal to it.
     missing = [lost[:, 0]]
     for i in range(1, values.shape[1]):
         missing.append(jnp.logical_and(missing[-1], lost[:, i]))

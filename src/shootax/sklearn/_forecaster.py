@@ -24,13 +24,12 @@ from shootax.sklearn._windows import Sequences, Windows, masked_error
 class ShootingForecaster(AbstractShooting):
     """Forecasts of sequences by a linear autoregression and a network whose depth is time.
 
-    The autoregression takes care of trend and season. What it leaves over is learned by a network: the
-    last `history` entries of a sequence, in a linear map, are the state at the moment of the last
-    of them; from there it flows on, and is read at any time up to `horizon` steps ahead. How much
-    of the network is added, from nothing to all, is decided on windows that neither was fitted to.
-    Forecasts that go further than `horizon` start again from those before. Entries may be missing.
-    Times may be uneven; there is then no autoregression. The other parameters are those of
-    [`shootax.sklearn.ShootingClassifier`][].
+    The autoregression models trend and season. A network learns its residuals: a linear map of the last
+    `history` entries of a sequence is the state at the time of the last entry. From there the state
+    flows forward in time, and is read out at any time up to `horizon` steps ahead. The forecast adds a
+    share of the network, between 0 and 1, which is estimated on windows that neither part was fitted
+    to. Forecasts beyond `horizon` restart from earlier forecasts. Entries may be missing. If times are
+    uneven, there is no autoregression.
 
     !!! example
 
@@ -45,8 +44,8 @@ class ShootingForecaster(AbstractShooting):
         print(model.predict(waves[:, :10], steps=4).shape)  # (20, 4, 1)
         ```
 
-    After `fit` there are, beside what every estimator has, `history_` and `season_`, in steps, and
-    `network_share_`, how much of the network is added to the autoregression.
+    After `fit`, it has the attributes of every estimator, and also `history_` and `season_`, in steps,
+    and `network_share_`, the share of the network in the forecast.
     """
 
     _base: forecasting.Base | None = None
@@ -80,16 +79,16 @@ class ShootingForecaster(AbstractShooting):
     ):
         """**Arguments:**
 
-        - `history`: how many entries a forecast looks back at. By default two seasons, at least 24,
-            at most a third of the sequences.
-        - `horizon`: how many entries ahead are learned.
-        - `season`: its length in steps; 1 for none. By default that of the calendar for a pandas
-            index (12 for months, 4 for quarters, 24 for hours, …), else the lag at which changes
-            repeat best, if any.
-        - `linear`: whether the network only adds to a linear autoregression, as far as that helps on
-            held-out windows. Without it the network forecasts alone.
-        - the rest as for [`shootax.sklearn.ShootingClassifier`][]. Whole sequences are held out; of
-            fewer than ten sequences the ends are, at least a fifth.
+        - `history`: the number of past entries that a forecast uses. By default two seasons, at least
+            24 entries, at most a third of the sequences.
+        - `horizon`: the number of steps ahead to learn.
+        - `season`: the length of the season in steps; 1 for none. By default that of the calendar for a
+            pandas index (12 for months, 4 for quarters, 24 for hours, …), otherwise the lag at which
+            changes repeat best, if any.
+        - `linear`: whether the network only corrects a linear autoregression, as far as that helps on
+            held-out windows. Otherwise the network forecasts alone.
+        - The others are as for [`shootax.sklearn.ShootingClassifier`][]. Whole sequences are held out;
+            with fewer than ten sequences, the ends of all are, at least a fifth.
         """
         self.history = history
         self.horizon = horizon
@@ -117,15 +116,15 @@ class ShootingForecaster(AbstractShooting):
         )
 
     def fit(self, X: Any, y: Any = None, *, times: Any = None, mask: Any = None):
-        """Trains on all windows of sequences.
+        """Train on all windows of sequences.
 
         **Arguments:**
 
         - `X`: `(sequences, times, features)`, NaN where an entry is missing; or one series:
-            `(times,)`, or a `Series` or `DataFrame` of pandas, whose index says when.
-        - `y`: not used; it is there for scikit-learn.
-        - `times`: `(times,)` or `(sequences, times)`; by default 0, 1, 2, …, or what the index says.
-        - `mask`: what was observed, `(sequences, times)` or in the shape of `X`.
+            `(times,)`, or a pandas `Series` or `DataFrame`, whose index gives the times.
+        - `y`: not used; it exists for compatibility with scikit-learn.
+        - `times`: `(times,)` or `(sequences, times)`; by default 0, 1, 2, …, or the index of `X`.
+        - `mask`: true where an entry was observed, `(sequences, times)` or in the shape of `X`.
         """
         horizon = checks.positive_integer(self.horizon, "horizon")
         values, times, mask, form = series.taken(X, times, mask)
@@ -167,7 +166,7 @@ class ShootingForecaster(AbstractShooting):
         choice: choosing.Choice,
         rng: np.random.Generator,
     ) -> "ShootingForecaster":
-        """Trains the net on what the autoregression leaves over, and decides how much of it to add."""
+        """Train the net on the residuals of the autoregression, and estimate its share."""
         out = np.isin(np.arange(len(cut.source)), parts[-1].windows)
         kept = choosing.apart(cut, parts[-1])
         observed = cut.future.observed
@@ -181,7 +180,7 @@ class ShootingForecaster(AbstractShooting):
         held = (rest[out], found[out], observed[out], groups)
         share = forecasting.share_of(*held) if enough else 0.0
         self._base = self._base._replace(share=share)
-        # The windows of the folds, of which the net did not see the last.
+        # The windows of all folds; the net was not trained on those of the last one.
         errors, count = choice.errors.copy(), len(parts[-1].windows)
         errors[-count:] -= share * found[parts[-1].windows]
         judged = np.concatenate([fold.windows for fold in parts])
@@ -201,7 +200,7 @@ class ShootingForecaster(AbstractShooting):
         out: np.ndarray,
         rng: np.random.Generator,
     ) -> np.ndarray:
-        """Trains the net on some windows, and gives its outputs for all."""
+        """Train the net on some windows, and return its outputs for all."""
         inputs, observed = self._features(cut.past), cut.future.observed
         delays = (cut.future.times - cut.past.times[:, -1:]) / self.span_
         y = (np.where(observed, targets, 0.0), observed.astype(np.float64))
@@ -213,8 +212,8 @@ class ShootingForecaster(AbstractShooting):
 
     @property
     def network_share_(self) -> float:
-        """How much of the net is added to the autoregression: 0 for nothing; 1 for all, as without
-        one."""
+        """The share of the net that is added to the autoregression, from 0 to 1; 1 if there is no
+        autoregression."""
         check_is_fitted(self)
         return 1.0 if self._base is None else self._base.share
 
@@ -227,16 +226,19 @@ class ShootingForecaster(AbstractShooting):
         times: Any = None,
         mask: Any = None,
     ) -> Any:
-        """Forecasts `(sequences, moments, features)`; of a one-dimensional array `(moments,)`, and
-        of a pandas object the same with its index continued.
+        """Forecast the continuation of each sequence, `(sequences, moments, features)`.
+
+        For a one-dimensional array the result is `(moments,)`. For a pandas object it is an object of
+        the same type, with the index continued.
 
         **Arguments:**
 
         - `X`, `times`, `mask`: the past, as in `fit`, with at least `history_` entries.
-        - `steps`: forecast so many steps ahead, each as long as the median one of `fit`; by default
-            `horizon`. Or give
-        - `at`: how long after the last entry of `X` to forecast, increasing: `(moments,)` or
-            `(sequences, moments)`. For pandas in steps, or in days if the dates have no frequency.
+        - `steps`: the number of steps to forecast, each as long as the median step in `fit`; by
+            default `horizon`.
+        - `at`: the times to forecast, instead of `steps`: increasing times since the last entry of
+            `X`, `(moments,)` or `(sequences, moments)`. For pandas they are in steps, or in days if
+            the dates have no frequency.
         """
         check_is_fitted(self)
         past, form = rolling.checked_past(self, X, times, mask)
@@ -253,30 +255,30 @@ class ShootingForecaster(AbstractShooting):
         times: Any = None,
         mask: Any = None,
     ) -> tuple[Any, Any]:
-        """The lower and the upper ends of intervals that hold the truth with a given probability,
-        each in the form of `predict`.
+        """Return the lower and the upper ends of prediction intervals, each in the form of `predict`.
 
-        Their width, by step and feature, is how far the truth lay from forecasts on windows that
-        were held out in `fit`. That is right as long as the future is as hard to forecast as these were.
+        The width of an interval, by step and feature, is a quantile of the forecast errors on windows
+        that were held out in `fit`. The intervals are valid if the future is as hard to forecast as
+        these windows were.
 
         **Arguments:**
 
-        - `coverage`: the probability that the truth of one moment lies inside.
-        - the rest as for `predict`, but not beyond `horizon`.
+        - `coverage`: the probability that the interval at one moment contains the truth.
+        - The others are as for `predict`, but times must not be beyond `horizon`.
         """
         check_is_fitted(self)
         coverage = forecasting.checked_coverage(coverage)
         if self._spans is None:
             raise ValueError(
-                "Intervals need windows that were held out in `fit`: give longer or more sequences. A "
-                "model from an older file has none; fit it again."
+                "Intervals need windows that were held out in `fit`, and there were none. Fit with "
+                "longer or more sequences. If the model is from an older file, fit it again."
             )
         past, form = rolling.checked_past(self, X, times, mask)
         at = windows.moments(len(past.values), steps, at, self.horizon, self.step_)
         if at.max() > self.horizon * self.step_ * (1 + 1e-9):
             raise ValueError(
-                f"Intervals are known up to `horizon` = {self.horizon} steps ahead. Fit with a larger "
-                "one."
+                f"Intervals exist only up to `horizon` = {self.horizon} steps ahead. Fit with a larger "
+                "`horizon`."
             )
         middle = rolling.rolled(self, past, at)
         scaled = past._replace(values=self._scaled(past))
@@ -286,7 +288,7 @@ class ShootingForecaster(AbstractShooting):
         return lower, upper
 
     def score(self, X: Any, y: Any = None, *, times: Any = None, mask: Any = None) -> float:
-        """$R^2$ of forecasts up to `horizon` steps ahead, over all windows of `X`."""
+        """Return $R^2$ of forecasts up to `horizon` steps ahead, over all windows of `X`."""
         check_is_fitted(self)
         values, times, mask, _ = series.taken(X, times, mask, self._frequency)
         sequences = windows.checked(values, times, mask)
@@ -301,8 +303,8 @@ class ShootingForecaster(AbstractShooting):
         return forecasting.shown(self, past, future)
 
     def _features(self, past: Sequences) -> np.ndarray:
-        """What the net sees of a scaled past: values; where it matters, what was observed, and the
-        gaps in time."""
+        """The inputs of the net from a scaled past: values, the mask if entries are missing, and time
+        steps if these are uneven."""
         if self._base is None:
             parts = [past.values.reshape(len(past.values), -1)]
         else:
@@ -338,7 +340,7 @@ class ShootingForecaster(AbstractShooting):
         self._x = Scaler(*map(np.array, state["scaler"]))
         self.step_, self.span_ = state["step"], state["span"]
         self._uneven, self._missing = state["uneven"], state["missing"]
-        # Older files have a net alone.
+        # Older files have only a net.
         self.history_, self.season_ = state.get("history", self.history), state.get("season", 1)
         self._frequency = state.get("frequency")
         base, spans = state.get("base"), state.get("spans")

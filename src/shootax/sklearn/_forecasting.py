@@ -1,5 +1,5 @@
-"""What a forecaster has beside its net: an autoregression, how much of the net is added, and
-intervals."""
+"""The parts of a forecaster apart from its net: an autoregression, the share of the net, and
+prediction intervals."""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -14,8 +14,8 @@ from shootax.sklearn._windows import Sequences, filled_forward
 
 LEVELS = 200
 USUAL_CHANGES = 10
-"""The roughness of a past is estimated as if so many changes of the usual size were known besides: a few
-changes say little, and a flat past is no promise of a flat future."""
+"""The roughness of a past is estimated as if this number of changes of the usual size were known in
+addition, because a few changes say little, and a flat past does not imply a flat future."""
 
 
 class Base(NamedTuple):
@@ -23,11 +23,11 @@ class Base(NamedTuple):
 
     **Arguments:**
 
-    - `linear`: from scaled pasts to scaled forecasts at whole steps.
-    - `scale`: what the net's outputs are multiples of, `(horizon, features)`.
-    - `share`: from 0 to 1, how much of the net is added.
-    - `spread`: of the inputs of the net, `(features,)`, where they are differences to the last
-        entry; `None` where they are the entries themselves.
+    - `linear`: the map from scaled pasts to scaled forecasts at whole steps.
+    - `scale`: the factor of the net's outputs, `(horizon, features)`.
+    - `share`: the share of the net that is added, from 0 to 1.
+    - `spread`: the spread of the net's inputs, `(features,)`, if these are differences from the last
+        entry; `None` if they are the entries themselves.
     """
 
     linear: Linear
@@ -36,7 +36,7 @@ class Base(NamedTuple):
     spread: np.ndarray | None
 
     def inputs(self, past: Sequences) -> np.ndarray:
-        """The values that the net sees, `(samples, numbers)`."""
+        """The inputs of the net from the values of a past, `(samples, numbers)`."""
         values = past.values
         if self.spread is not None:
             known = filled_forward(past)
@@ -44,10 +44,10 @@ class Base(NamedTuple):
         return values.reshape(len(values), -1)
 
     def forecast(self, past: Sequences, net: np.ndarray, steps: np.ndarray) -> np.ndarray:
-        """Scaled forecasts: at whole steps what was fitted, between them on straight lines.
+        """Scaled forecasts, with linear interpolation between whole steps.
 
-        **Arguments:** `past`, scaled; `net`, its outputs `(samples, moments, features)`; `steps`,
-        when, in steps after the last entry, `(samples, moments)`.
+        **Arguments:** `past`, the scaled past; `net`, the outputs of the net, `(samples, moments,
+        features)`; `steps`, the moments in steps after the last entry, `(samples, moments)`.
         """
         known = filled_forward(past)
         values = np.concatenate([known[:, -1:], self.linear(known)], axis=1)
@@ -72,7 +72,8 @@ class Base(NamedTuple):
 
 
 def between(values: np.ndarray, steps: np.ndarray) -> np.ndarray:
-    """Values `(samples, places, features)` at moments `(samples, moments)` between the places 0, 1, …"""
+    """Interpolate values `(samples, places, features)` at the places 0, 1, … linearly, at moments
+    `(samples, moments)`."""
     low = np.clip(np.floor(steps + 1e-9).astype(int), 0, values.shape[1] - 2)
     share = np.clip(steps - low, 0.0, 1.0)[:, :, None]
     first = np.take_along_axis(values, low[:, :, None], axis=1)
@@ -80,14 +81,14 @@ def between(values: np.ndarray, steps: np.ndarray) -> np.ndarray:
 
 
 def spread_of(past: Sequences) -> np.ndarray:
-    """The root mean square of differences to the last entry, by feature."""
+    """The root mean square of differences from the last entry, by feature."""
     known = filled_forward(past)
     return np.sqrt(np.mean((known[:, :-1] - known[:, -1:]) ** 2, axis=(0, 1))) + SMALLEST
 
 
 def residual_scale(residuals: np.ndarray, observed: np.ndarray) -> np.ndarray:
-    """The root mean square of what was observed, `(horizon, features)`; that of all steps where it is
-    nothing."""
+    """The root mean square of observed residuals, `(horizon, features)`. A step without observations
+    gets that of all steps."""
     count = observed.sum(axis=0)
     squares = np.sum(residuals**2 * observed, axis=0)
     overall = squares.sum(axis=0) / np.maximum(count.sum(axis=0), 1)
@@ -100,13 +101,14 @@ CONFIDENCE = 0.95
 def share_of(
     residuals: np.ndarray, net: np.ndarray, observed: np.ndarray, groups: np.ndarray
 ) -> float:
-    """How much of the net to add: what held-out windows ask for, less its uncertainty.
+    """The share of the net to add: the best one on held-out windows, less its uncertainty.
 
-    It is the lower end of a one-sided interval for the slope of the residuals over the net's outputs.
-    Windows that overlap are nearly one, so its standard error counts groups of them, by Student's t.
+    It is the lower end of a one-sided confidence interval for the slope of a regression of the
+    residuals on the net's outputs. Overlapping windows are nearly equal, so the standard error is that
+    of groups of windows, with Student's t distribution.
 
-    **Arguments:** all of held-out windows: `residuals`, `net`, `observed`, each `(windows, horizon,
-    features)`; `groups`, the number of the group that each belongs to.
+    **Arguments:** for all held-out windows, `residuals`, `net` and `observed`, each `(windows, horizon,
+    features)`, and `groups`, the number of each window's group.
     """
     count = int(groups.max()) + 1
     if count < 2:
@@ -125,8 +127,8 @@ def student(probability: float, degrees: int) -> float:
 
 
 class Shown(NamedTuple):
-    """A net with data, in its own units: its inputs and targets, the times of these, and the way
-    from its outputs to forecasts."""
+    """Data for a net in the net's units: inputs, targets, the times of the targets, and a function from
+    outputs to forecasts."""
 
     inputs: np.ndarray
     times: np.ndarray
@@ -135,7 +137,7 @@ class Shown(NamedTuple):
 
 
 def shown(estimator: Any, past: np.ndarray, future: np.ndarray) -> Shown:
-    """The net of a forecaster with the first steps of a forecast, for pictures of it."""
+    """Data for the net of a forecaster, from the first steps of a forecast, for plots and reports."""
     checked, _ = checked_past(estimator, past, None, None)
     scaled, base = checked._replace(values=estimator._scaled(checked)), estimator._base
     steps, targets = np.arange(1, future.shape[1] + 1), estimator._x.forward(future)
@@ -154,19 +156,19 @@ def shown(estimator: Any, past: np.ndarray, future: np.ndarray) -> Shown:
 
 
 def local_share(history: int) -> float:
-    """How much the roughness of a past of so many entries counts."""
+    """The weight of the roughness of a past with `history` entries."""
     return (history - 1) / (history - 1 + USUAL_CHANGES)
 
 
 class Spans(NamedTuple):
-    """How far the truth lay from forecasts on held-out windows: conformal quantiles by step and feature.
+    """Conformal quantiles of the forecast errors on held-out windows, by step and feature.
 
-    Errors are multiples of how rough the past of their window was, so intervals widen where a series
-    is restless: the scale is the root of a mixture of the mean square of the changes in that past and
-    of the usual one, relative to the usual one.
+    Errors are divided by a scale that grows with the roughness of the window's past, so intervals widen
+    where a series is rough. The squared scale is a mixture of the mean square of the changes in that
+    past, relative to its usual value, and of one.
 
     **Arguments:** `quantiles`, `(levels, horizon, features)`, of coverages in even steps from 0 to
-    1; `count`, the number of windows; `local`, the share of the past's own roughness, from 0 to 1;
+    1; `count`, the number of windows; `local`, the weight of the past's own roughness, from 0 to 1;
     `usual`, the mean roughness, `(features,)`.
     """
 
@@ -183,8 +185,8 @@ class Spans(NamedTuple):
         past: Sequences | None = None,
         local: float = 0.0,
     ) -> "Spans":
-        """The quantiles of errors `(windows, horizon, features)`, with the correction for their
-        number: the truth of the next window is as likely to fall between any two of them."""
+        """The quantiles of errors `(windows, horizon, features)`, with the conformal correction for
+        their number: the error of the next window is equally likely to fall between any two of them."""
         usual = None
         if past is not None and past.values.shape[1] > 1:
             rough = roughness(past)
@@ -202,8 +204,8 @@ class Spans(NamedTuple):
         return cls(found, len(errors), local, usual)
 
     def at(self, coverage: float, steps: np.ndarray, past: Sequences | None = None) -> np.ndarray:
-        """Half the width of the interval at moments `(samples, moments)`, in steps; after scaled pasts,
-        or usually."""
+        """Half the width of the interval at moments `(samples, moments)`, in steps, after the scaled
+        pasts, or for the usual roughness if `past` is `None`."""
         place = coverage * LEVELS
         low = min(int(np.floor(place)), LEVELS - 1)
         half = self.quantiles[low] + (place - low) * (self.quantiles[low + 1] - self.quantiles[low])
@@ -242,7 +244,7 @@ def _scale(rough: np.ndarray, usual: np.ndarray, local: float) -> np.ndarray:
 
 
 def checked_coverage(coverage: Any) -> float:
-    """A probability as a user gave it."""
+    """Check the probability that a user gave."""
     if not 0 < checks.positive_number(coverage, "coverage") < 1:
         raise ValueError(f"coverage must lie between 0 and 1, got {coverage}.")
     return float(coverage)

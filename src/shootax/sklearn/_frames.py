@@ -1,4 +1,4 @@
-"""What goes in and out of an estimator beside plain arrays."""
+"""Checks of inputs to estimators, and data frames as outputs."""
 
 from typing import Any
 
@@ -7,7 +7,7 @@ from sklearn.utils.validation import validate_data
 
 
 def target_names(y: Any) -> list[str] | None:
-    """The names of the targets, if `y` is a `Series` or `DataFrame` of pandas with names."""
+    """The names of the targets, if `y` is a pandas `Series` or `DataFrame` with names."""
     columns = getattr(y, "columns", None)
     if columns is not None:
         return [str(name) for name in columns]
@@ -16,7 +16,7 @@ def target_names(y: Any) -> list[str] | None:
 
 
 def validated(estimator: Any, *arguments: Any, **options: Any) -> Any:
-    """`validate_data` of scikit-learn, which adds up entries first: large ones overflow silently."""
+    """Call scikit-learn's `validate_data` without warnings of overflow in its sum of all entries."""
     with np.errstate(over="ignore", invalid="ignore"):
         return validate_data(estimator, *arguments, **options)
 
@@ -27,7 +27,7 @@ def frame(X: Any, values: np.ndarray, names: list[str] | None) -> Any:
         import pandas as pd
     except ImportError as error:
         raise ImportError(
-            "Predictions as a DataFrame need pandas: pip install 'shootax[tables]'"
+            "Predictions as a DataFrame require pandas: pip install 'shootax[tables]'"
         ) from error
     names = names or [
         f"prediction{i}" if values.shape[1] > 1 else "prediction" for i in range(values.shape[1])
@@ -46,9 +46,9 @@ def checked_weight(weight: np.ndarray) -> np.ndarray:
 
 
 def enough(X: np.ndarray, weight: np.ndarray) -> None:
-    """Refuses a single sample, from which nothing can be learned."""
+    """Raise an error for a single sample, from which nothing can be learned."""
     if (weight > 0).sum() < 2:
         raise ValueError(
-            f"At least 2 samples with a weight above 0 are needed, got n_samples = {len(X)}, one sample "
-            "or none of them with a weight above 0."
+            f"Training needs at least 2 samples with a weight above 0; got n_samples = {len(X)}, of "
+            "which at most one sample has a weight above 0."
         )

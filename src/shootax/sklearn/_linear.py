@@ -1,7 +1,7 @@
 """Linear autoregression: forecasts of all steps ahead as one affine map of the past.
 
-Differences, seasonal differences and the recursion from step to step are all linear, so whatever is
-fitted ends as a matrix, and the mean of several autoregressions is one again.
+Differences, seasonal differences and the recursion from step to step are all linear, so every fitted
+autoregression is an affine map, and so is the mean of several.
 """
 
 from collections.abc import Sequence
@@ -22,12 +22,12 @@ class Linear(NamedTuple):
 
 
 class Order(NamedTuple):
-    """What of a series an autoregression sees.
+    """The order of an autoregression.
 
-    **Arguments:** `lags`, their number; `differences` and `seasonal`, how often the series is
-    replaced by its differences, from step to step and from season to season; `season`, its length
-    in steps; `ridge`, the strength of the penalty on squared coefficients; `cross`, whether a
-    feature sees the others.
+    **Arguments:** `lags`, the number of lags; `differences` and `seasonal`, the numbers of differences
+    that are taken, from step to step and from season to season; `season`, the length of the season in
+    steps; `ridge`, the strength of the penalty on squared coefficients; `cross`, whether a feature
+    depends on the past of the others.
     """
 
     lags: int
@@ -39,12 +39,12 @@ class Order(NamedTuple):
 
     @property
     def reach(self) -> int:
-        """How many entries it looks back at."""
+        """The number of past entries that it uses."""
         return self.lags + self.differences + self.seasonal * self.season
 
     @property
     def filter(self) -> np.ndarray:
-        """The coefficients of $(1 - L)^d (1 - L^m)^D$ by powers of the lag $L$."""
+        """The coefficients of $(1 - L)^d (1 - L^m)^D$ in powers of the lag $L$."""
         out = np.ones(1)
         for _ in range(self.differences):
             out = np.convolve(out, [1.0, -1.0])
@@ -54,7 +54,7 @@ class Order(NamedTuple):
 
 
 def candidates(history: int, seasons: Sequence[int], features: int) -> list[Order]:
-    """The autoregressions that fit into a history."""
+    """The autoregressions to try that use at most `history` entries."""
     out = []
     for season in seasons:
         lags = {0, 1, 2, 3, 5, 8, 12, 18, 24, season, season + 1, 2 * season}
@@ -72,7 +72,7 @@ def candidates(history: int, seasons: Sequence[int], features: int) -> list[Orde
 
 RIDGES = (1e-4, 1e-2, 1e-1)
 PLAIN = 1e-9
-"""The ridge of an ordinary autoregression: rounding alone."""
+"""The smallest ridge, which only guards against rounding errors."""
 MOST_UNKNOWNS = 400
 
 
@@ -88,10 +88,11 @@ class _Rows(NamedTuple):
 def fitted(
     order: Order, values: np.ndarray, observed: np.ndarray, history: int, horizon: int
 ) -> Linear | None:
-    """The autoregression of sequences by least squares, rolled out; `None` if they are too short for it.
+    """Fit an autoregression to sequences by least squares, and return its forecasts of all steps as one
+    map, or `None` if the sequences are too short.
 
-    **Arguments:** `values`, `(sequences, times, features)`; `observed`, the same shape, true where
-    an entry is known; `history`, `horizon`: of the map.
+    **Arguments:** `values`, `(sequences, times, features)`; `observed`, of the same shape, true where
+    an entry is known; `history` and `horizon`, the numbers of entries before and after the map.
     """
     features = values.shape[2]
     coefficients, constant = np.zeros((features, order.lags, features)), np.zeros(features)
@@ -116,13 +117,13 @@ SMALLEST = 1e-12
 
 
 def plain(values: np.ndarray, observed: np.ndarray, most: int) -> Order:
-    """The ordinary autoregression whose number of lags Akaike's criterion chooses, up to `most`."""
+    """An autoregression without differences, with up to `most` lags by Akaike's criterion."""
     best, chosen = np.inf, 1
     for lags in range(1, most + 1):
         order = Order(lags, 0, 0, 1, 0.0, False)
         total = 0.0
         for f in range(values.shape[2]):
-            # All start at the same entry, so that all have the same targets.
+            # All numbers of lags start at the same entry, so that they have the same targets.
             rows = _rows(order, values[:, most - lags :], observed[:, most - lags :], f, [f])
             if rows is None or len(rows.y) < 3 * lags:
                 total = np.inf
@@ -138,7 +139,7 @@ def plain(values: np.ndarray, observed: np.ndarray, most: int) -> Order:
 def _differenced(
     order: Order, values: np.ndarray, observed: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The differences of sequences, and where they are known."""
+    """The differences of sequences, and a mask of those that are known."""
     filter = order.filter
     length = max(values.shape[1] - len(filter) + 1, 0)
 
@@ -153,7 +154,7 @@ def _differenced(
 def _rows(
     order: Order, z: np.ndarray, known: np.ndarray, feature: int, sources: list[int]
 ) -> _Rows | None:
-    """Targets of one feature with their lags, where all of them are known; `None` if these are too
+    """Targets of one feature and their lags, where all of these are known; `None` if there are too
     few."""
     count, lags = z.shape[1] - order.lags, range(1, order.lags + 1)
     if count < 1:
@@ -171,7 +172,7 @@ def _rows(
     x, y = x[use], y[use]
     if len(y) < 1.5 * x.shape[1] + 3:
         return None
-    # The drift of a series that was differenced twice would make its forecasts parabolas.
+    # With a constant term, forecasts of a series that was differenced twice would be parabolas.
     if order.differences + order.seasonal < 2:
         middle, mean = x.mean(axis=0), float(y.mean())
     else:
@@ -182,14 +183,14 @@ def _rows(
 def _unrolled(
     coefficients: np.ndarray, constant: np.ndarray, filter: np.ndarray, history: int, horizon: int
 ) -> Linear | None:
-    """From the differenced series back to the series itself, and from one step to all."""
+    """Convert one-step coefficients of the differenced series to a map of all steps of the series."""
     features, lags, _ = coefficients.shape
     one = np.zeros((features, history, features))  # by lag, the last entry first
     for f in range(features):
         for g in range(features):
             own = np.concatenate([[1.0 if f == g else 0.0], -coefficients[f, :, g]])
             one[f, : lags + len(filter) - 1, g] = -np.convolve(own, filter)[1:]
-    # Row t has entry t of the series as an affine function of the history.
+    # Row t is entry t of the series, as an affine function of the history.
     size = history * features
     rows = np.zeros((history + horizon, features, size + 1))
     rows[:history].reshape(size, size + 1)[:, :size] = np.eye(size)

@@ -1,4 +1,4 @@
-"""An estimator from a file, whichever kind it is."""
+"""Load an estimator of any kind from a file."""
 
 import os
 from typing import Any
@@ -10,9 +10,9 @@ from shootax.sklearn._saving import load
 
 
 def load_estimator(path: str | os.PathLike) -> Any:
-    """Reads an estimator written by its `save` method or by `shootax fit`.
+    """Read an estimator written by its `save` method or by `shootax fit`.
 
-    **Arguments:** `path`, the file.
+    **Arguments:** `path`: the file.
 
     **Returns:** a fitted [`shootax.sklearn.ShootingRegressor`][],
     [`shootax.sklearn.ShootingClassifier`][] or [`shootax.sklearn.ShootingForecaster`][].

@@ -1,4 +1,4 @@
-"""The net of an estimator, with its first parameters."""
+"""The net of an estimator, with its initial parameters."""
 
 import functools
 from typing import Any, NamedTuple
@@ -13,7 +13,7 @@ import shootax as sx
 
 
 class Shape(NamedTuple):
-    """All that shapes the net of an estimator."""
+    """The settings that determine the net of an estimator."""
 
     inputs: int
     outputs: int
@@ -31,13 +31,14 @@ class Shape(NamedTuple):
 
 
 def default_width(inputs: int) -> int:
-    """Four times the root of the number of inputs, within limits; so few widths, few programs."""
+    """Four times the rounded square root of the number of inputs, between 12 and 20. Few widths mean
+    few compiled programs."""
     return min(20, max(12, 4 * round(inputs**0.5)))
 
 
 @functools.lru_cache(maxsize=64)
 def template(shape: Shape) -> sx.Net:
-    """The net with the shapes of its arrays instead of the arrays."""
+    """The net with the shapes of its arrays in place of the arrays."""
     return eqx.filter_eval_shape(functools.partial(_describe, shape), jax.random.key(0))
 
 
@@ -68,7 +69,7 @@ def assembled(shape: Shape, parameters: list[np.ndarray]) -> sx.Net:
 def first(shape: Shape, x: np.ndarray, rng: np.random.Generator) -> sx.Net:
     """The net before training: random linear maps, and particles near the states of some samples.
 
-    Numbers are drawn by NumPy, which needs no compiled program for each shape.
+    NumPy draws the random numbers, because it needs no compiled program for each shape.
     """
     bound = shape.inputs**-0.5
     weight = rng.uniform(-bound, bound, (shape.state, shape.inputs))
@@ -95,7 +96,8 @@ def first(shape: Shape, x: np.ndarray, rng: np.random.Generator) -> sx.Net:
 
 
 def _free_weights(name: str, shape: tuple[int, ...], rng: np.random.Generator) -> np.ndarray:
-    """θ itself, where it is a parameter: matrices uniform by their last axis, biases zero."""
+    """Initial values of θ where it is a parameter: matrices are uniform, in a range given by their last
+    axis, and biases are zero."""
     if "theta" not in name.rsplit(".", 1)[-1]:
         return np.zeros(shape)
     bound = shape[-1] ** -0.5

@@ -1,15 +1,15 @@
-"""Settings of a training that depend on the number of samples, where a user named none."""
+"""Default training settings, which depend on the number of samples."""
 
 from typing import NamedTuple
 
 from shootax.sklearn._tables import power_of_two
 
 SMALL = 1500
-"""Up to so many samples regularisation is at its full strength."""
+"""Up to this number of samples, regularisation has its full strength."""
 MOST_EPOCHS, FEWEST_EPOCHS = 100, 10
 MOST_SAMPLES = 1_000_000
-"""About how many samples a training sees at most, again and again: large tables then have nearly
-all of the score."""
+"""The approximate maximal number of samples that training sees in total, over all epochs. Large tables
+then reach nearly all of their score."""
 SMALLEST_BATCH, LARGEST_BATCH = 32, 128
 
 
@@ -23,11 +23,11 @@ class Recipe(NamedTuple):
 
 
 def recipe(samples: int) -> Recipe:
-    """Settings for training with so many samples.
+    """Settings for training with `samples` samples.
 
-    A prior says less the more data there are, so penalty and weight decay fall with the square of
-    the number of samples, once these are many. Batches grow and epochs become fewer, so that large
-    tables do not take proportionally long.
+    A prior matters less the more data there are, so penalty and weight decay fall with the square of
+    the number of samples beyond `SMALL`. Batches grow and epochs become fewer, so that the training
+    time grows more slowly than the table.
     """
     share = min(1.0, SMALL / max(samples, 1)) ** 2
     return Recipe(
@@ -39,5 +39,5 @@ def recipe(samples: int) -> Recipe:
 
 
 def rate_for(batch_size: int) -> float:
-    """The learning rate for a batch size: larger batches have less noise, and bear larger steps."""
+    """The learning rate for a batch size: larger batches have less noise and allow larger steps."""
     return 0.01 if batch_size <= SMALLEST_BATCH else 0.02

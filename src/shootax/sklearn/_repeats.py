@@ -1,12 +1,12 @@
-"""A random effect for inputs that repeat: what the targets of equal inputs have in common beside the net.
+"""A random effect for repeated inputs, which models the residuals that equal inputs have in common.
 
-Rows with equal inputs have residuals $r_{gi} = e_g + ε_{gi}$ in group $g$, with variances $τ^2$ of the
-effects and $σ^2$ within groups. Products of two residuals of one group have the mean $τ^2$, squares
-$τ^2 + σ^2$, so both follow in closed form. The best linear prediction of an effect is the mean residual
-of its group times $nτ^2/(nτ^2 + σ^2)$.
+Samples with equal inputs have residuals $r_{gi} = e_g + ε_{gi}$ in group $g$, with the variance $τ^2$ of
+the effects and $σ^2$ within groups. Products of two residuals of one group have the mean $τ^2$, and
+squares $τ^2 + σ^2$, so both variances follow in closed form. The best linear prediction of an effect is
+the mean residual of its group times $nτ^2/(nτ^2 + σ^2)$.
 
-The net gives equal inputs equal outputs, so $σ^2$ does not depend on it. A net that has fitted the noise
-of its training rows makes $τ^2$ smaller, so the effects err towards none.
+The net has equal outputs for equal inputs, so $σ^2$ does not depend on it. If the net has fitted noise in
+its training data, $τ^2$ is smaller, so the effects are underestimated rather than overestimated.
 """
 
 import base64
@@ -18,22 +18,22 @@ import numpy as np
 from shootax.sklearn._tables import Samples
 
 LEAST_EVIDENCE = 3.0
-"""Of the variance of the effects, in standard errors; below that there are no effects."""
+"""The minimal variance of the effects in standard errors; below it, there are no effects."""
 LEAST_SHARE = 0.01
-"""Of the effects in the variance of the residuals; less is not worth a table beside the net."""
+"""The minimal share of the effects in the variance of the residuals; a smaller one is not worth it."""
 MOST_AGREEMENT = 1 / 3
-"""Above this, equal targets of equal inputs are copies of rows, not rows that agree by chance."""
+"""With more agreement, equal targets of equal inputs are copies of samples, not equal by chance."""
 MOST_NUMBERS = 8_000_000
-"""A file cannot hold more inputs × columns."""
+"""The maximal number of inputs × columns that a file can hold."""
 
 
 class Repeats(NamedTuple):
-    """Inputs with an effect of their own.
+    """The effects of repeated inputs.
 
     **Arguments:**
 
-    - `inputs`: different scaled inputs, `(inputs, columns)`.
-    - `effects`: what is added to the scaled outputs there, `(inputs, outputs)`.
+    - `inputs`: distinct scaled inputs, `(inputs, columns)`.
+    - `effects`: the numbers to add to the scaled outputs at these inputs, `(inputs, outputs)`.
     - `single`: whether the inputs had single precision before they were scaled.
     """
 
@@ -42,9 +42,10 @@ class Repeats(NamedTuple):
     single: bool = False
 
     def added(self, y: np.ndarray, X: np.ndarray, scaled: Callable) -> np.ndarray:
-        """Scaled outputs with the effects of the inputs that are known, and the others as they are.
+        """Add the effects of known inputs to scaled outputs; outputs for other inputs do not change.
 
-        **Arguments:** `y`, `(samples, outputs)`; `X`, the raw inputs; `scaled`, which scales them.
+        **Arguments:** `y`, the scaled outputs, `(samples, outputs)`; `X`, the raw inputs; `scaled`, the
+        function that scales them.
         """
         if self.single:
             with np.errstate(over="ignore"):
@@ -58,11 +59,11 @@ class Repeats(NamedTuple):
         return out
 
     def to_json(self) -> dict[str, Any]:
-        """As JSON can hold it: for each column its different entries, and which of them is where."""
+        """Convert to JSON-serialisable values: for each column its distinct entries, and their codes."""
         if self.inputs.size > MOST_NUMBERS:
             raise ValueError(
-                f"{len(self.inputs)} repeated inputs of {self.inputs.shape[1]} columns are more than a "
-                "file can hold. Fit with repeated_inputs=None."
+                f"The model has {len(self.inputs)} repeated inputs with {self.inputs.shape[1]} columns, "
+                "more than a file can hold. Fit with repeated_inputs=None."
             )
         columns = []
         for column in self.inputs.T:
@@ -80,7 +81,7 @@ class Repeats(NamedTuple):
     def from_json(cls, tree: dict[str, Any], columns: int, outputs: int) -> "Repeats":
         """The inverse of `to_json`.
 
-        **Arguments:** `columns`, `outputs`: how many the model has.
+        **Arguments:** `columns` and `outputs`, the numbers of columns and outputs of the model.
         """
         inputs = []
         for column in tree["columns"]:
@@ -91,19 +92,19 @@ class Repeats(NamedTuple):
         count = tree["count"]
         shapes = (found.inputs.shape, found.effects.shape)
         if shapes != ((count, columns), (count, outputs)) or not count:
-            raise ValueError("the effects of repeated inputs have another shape than the model")
+            raise ValueError("the effects of repeated inputs do not have the shape of the model")
         if not np.isfinite(found.effects).all():
             raise ValueError("the effects of repeated inputs are not finite")
         return found
 
 
 class Estimate(NamedTuple):
-    """The effects of repeated inputs, and how they were found.
+    """The effects of repeated inputs, and their estimated variances.
 
     **Arguments:**
 
     - `repeats`: the inputs with their effects.
-    - `left_out`: for each sample, the effect of its input by the other samples alone.
+    - `left_out`: for each sample, the effect of its input as estimated from the other samples.
     - `between`, `within`: the variances $τ^2$ and $σ^2$ of each output.
     """
 
@@ -119,12 +120,12 @@ def any_repeated(x: np.ndarray) -> bool:
 
 
 def estimated(samples: Samples, residuals: np.ndarray, single: bool = False) -> Estimate | None:
-    """The effects of inputs that repeat; `None` if there is too little evidence of any.
+    """Estimate the effects of repeated inputs, or return `None` if there is too little evidence.
 
-    Of several outputs each has its own variances, and only those with evidence have effects.
+    Each output has its own variances, and only outputs with evidence have effects.
 
-    **Arguments:** `samples`, different ones, with their counts as weights; `residuals`, truth minus net,
-    `(samples, outputs)`; `single`, whether the raw inputs had single precision.
+    **Arguments:** `samples`, distinct samples, with their counts as weights; `residuals`, targets minus
+    outputs of the net, `(samples, outputs)`; `single`, whether the raw inputs had single precision.
     """
     _, first, group = np.unique(_keys(samples.x), return_index=True, return_inverse=True)
     group = group.reshape(-1)
@@ -149,7 +150,7 @@ def estimated(samples: Samples, residuals: np.ndarray, single: bool = False) -> 
     power = rows * (total(weight[:, None] * residuals**2) / n)[repeated]
     between = products.sum(axis=0) / rows.sum()
     within = np.maximum(power.sum(axis=0) / rows.sum() - between, 0.0)
-    # Without effects, products of different pairs are uncorrelated, whatever the distribution.
+    # Without effects, products of different pairs are uncorrelated for every distribution.
     fourth = total((own * one**2)[:, None] * residuals**4)
     error = np.sqrt(np.sum(2 * share**2 * np.maximum(ordinary**2 - fourth, 0.0)[repeated], axis=0))
     evident = products.sum(axis=0) > LEAST_EVIDENCE * error
@@ -173,11 +174,12 @@ def estimated(samples: Samples, residuals: np.ndarray, single: bool = False) -> 
 
 
 def _observations(samples: Samples, group: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The weights of different samples, and of one observation among the copies of each.
+    """The weights of distinct samples, and the weight of one observation of each.
 
-    A sample of weight two is two observations with the same target, if the weights are counts and
-    targets also agree between different inputs, as whole numbers do. Where they agree much more often
-    among equal inputs (by Cohen's kappa), rows were copied or weighted, which tells nothing new.
+    A sample of weight two counts as two observations with the same target, if the weights are counts
+    and targets also agree between different inputs, as whole numbers do. If they agree much more often
+    between equal inputs (by Cohen's kappa), samples were copied or weighted, and the copies carry no
+    information.
     """
     weight, counts = samples.weight, np.rint(samples.weight)
     if np.allclose(weight, counts, rtol=1e-9, atol=0):
@@ -192,7 +194,7 @@ def _observations(samples: Samples, group: np.ndarray) -> tuple[np.ndarray, np.n
 
 
 def _keys(x: np.ndarray) -> np.ndarray:
-    """Each row as one item of bytes that is equal where all numbers are; zero has one sign."""
+    """Each row as one item of bytes, for exact comparison; negative zero becomes positive."""
     x = np.ascontiguousarray(np.asarray(x, np.float64) + 0.0)
     return x.view(np.dtype((np.void, x.itemsize * x.shape[1]))).reshape(-1)
 

@@ -12,10 +12,10 @@ from shootax.sklearn._windows import Sequences
 
 
 def checked_past(model: Any, X: Any, times: Any, mask: Any) -> tuple[Sequences, series.Form]:
-    """The last entries that a forecast looks at, and the form in which a user gave them.
+    """Check the past that a user gave, and return the entries that a forecast uses, and their form.
 
-    **Arguments:** `model`, a fitted [`shootax.sklearn.ShootingForecaster`][]; `X`, `times`, `mask`, as
-    it takes them.
+    **Arguments:** `model`, a fitted [`shootax.sklearn.ShootingForecaster`][]; `X`, `times` and `mask`,
+    as in its `predict`.
     """
     X, times, mask, form = series.taken(X, times, mask, model._frequency)
     past = windows.checked(X, times, mask)
@@ -26,33 +26,33 @@ def checked_past(model: Any, X: Any, times: Any, mask: Any) -> tuple[Sequences, 
         )
     if past.values.shape[1] < model.history_:
         raise ValueError(
-            f"A forecast looks back at {model.history_} entries, got {past.values.shape[1]}."
+            f"A forecast needs at least {model.history_} past entries, got {past.values.shape[1]}."
         )
     past = past.last(model.history_)
     if not model._missing and not past.observed.all():
         warnings.warn(
-            "Entries are missing, which they never were in training; means stand in for them.",
+            "Entries of X are missing, but none were in training; means replace them.",
             stacklevel=3,
         )
     named = model._base is not None and times is not None
     if named and not windows.even(past, model.step_, 1e-3):
         warnings.warn(
-            f"The times of X are not {model.step_:g} apart, as in training; that is ignored.",
+            f"The times of X are not {model.step_:g} apart as in training. The forecast ignores this.",
             stacklevel=3,
         )
     return past, form
 
 
 def rolled(model: Any, past: Sequences, at: np.ndarray) -> np.ndarray:
-    """Scaled forecasts at moments `(sequences, moments)` after the past, each piece from the end of the
-    one before."""
+    """Scaled forecasts at moments `(sequences, moments)` after the past. Each piece starts from the end
+    of the previous one."""
     length = min(model.horizon * model.step_, model.span_)
     steps = max(round(length / model.step_), 1)
     grid = model.step_ * np.arange(1, steps + 1)
     slack = 1e-9 * model.step_
     out = np.empty((*at.shape, model.n_features_in_))
     scaled, begin = past._replace(values=model._scaled(past)), 0.0
-    # One piece may take all of the time that was learned, if nothing follows it.
+    # The last piece may extend over all of the learned time.
     while True:
         final = at.max() <= begin + model.span_ + slack
         limit = np.inf if final else begin + grid[-1] + slack
@@ -68,7 +68,7 @@ def rolled(model: Any, past: Sequences, at: np.ndarray) -> np.ndarray:
 
 
 def _piece(model: Any, scaled: Sequences, moments: np.ndarray) -> np.ndarray:
-    """Scaled forecasts at moments of any order, none later than what was learned."""
+    """Scaled forecasts at moments in any order, none beyond the learned time."""
     order = np.argsort(moments, axis=1, kind="stable")
     shares = np.clip(np.take_along_axis(moments, order, axis=1) / model.span_, 0.0, 1.0)
     values = training.outputs(model.net_, model._features(scaled), shares)

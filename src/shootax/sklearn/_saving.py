@@ -1,4 +1,4 @@
-"""Estimators in files: the net as any model, everything else as JSON beside it."""
+"""Files of estimators: the net as in any model file, and everything else as JSON in its record."""
 
 import json
 import os
@@ -14,11 +14,11 @@ FORMAT = 1
 
 
 def save(path: str | os.PathLike, estimator: Any, record: dict[str, Any]) -> None:
-    """Writes a fitted estimator and a record of the caller's."""
+    """Write a fitted estimator and the caller's record to a file."""
     parameters = estimator.get_params()
     if not isinstance(parameters["random_state"], int | None):
-        parameters["random_state"] = None  # a generator cannot be written, and is not needed again
-    parameters["mesh"] = None  # the devices of this machine
+        parameters["random_state"] = None  # a generator cannot be stored, and is no longer needed
+    parameters["mesh"] = None  # another machine has other devices
     about = {
         "kind": type(estimator).__name__,
         "format": FORMAT,
@@ -45,7 +45,7 @@ def save(path: str | os.PathLike, estimator: Any, record: dict[str, Any]) -> Non
 
 
 def load(path: str | os.PathLike, *kinds: type) -> Any:
-    """Reads an estimator of one of some kinds."""
+    """Read an estimator of one of the given kinds."""
     record = sx.load_record(path)
     about = record.get("estimator")
     version = record["version"]
@@ -56,8 +56,8 @@ def load(path: str | os.PathLike, *kinds: type) -> Any:
     known = {kind.__name__: kind for kind in kinds}
     if about.get("format") != FORMAT:
         raise FileFormatError(
-            f"{path} was written by shootax {version} with format {about.get('format')} of "
-            f"estimators; this is shootax {sx.__version__}, which reads format {FORMAT}. Fit it again."
+            f"{path} was written by shootax {version} with estimator format {about.get('format')}; "
+            f"this is shootax {sx.__version__}, which reads format {FORMAT}. Fit the estimator again."
         )
     name = str(about.get("kind"))
     if name not in known:
@@ -73,13 +73,13 @@ def load(path: str | os.PathLike, *kinds: type) -> Any:
         return estimator
     except (KeyError, IndexError, TypeError, ValueError, AttributeError) as error:
         raise FileFormatError(
-            f"{path}, written by shootax {version}, does not fit this version, {sx.__version__} "
-            f"({error}). Fit it again."
+            f"{path}, written by shootax {version}, cannot be read by this version, {sx.__version__} "
+            f"({error}). Fit the estimator again."
         ) from error
 
 
 def _mark(record: dict[str, Any]) -> str:
-    """What tells a file from another one in its place; the first format has no checksum."""
+    """A value that identifies the contents of a file. The first file format has no checksum."""
     return record["checksum"] or json.dumps(record, sort_keys=True)
 
 
@@ -94,7 +94,7 @@ def _rebuilt(kind: type, about: dict[str, Any], net: sx.Net) -> Any:
     estimator.seconds_ = training["seconds"]
     estimator.best_validation_score_ = training.get("best_validation_score")
     estimator.n_iter_ = len(training["loss_curve"])
-    # Older files have them as parameters alone.
+    # Older files have these only as parameters.
     estimator.penalty_weight_ = training.get("penalty_weight", estimator.penalty_weight)
     estimator.max_iter_ = training.get("max_iter", estimator.max_iter)
     estimator.n_features_in_ = about["columns"]["count"]
@@ -105,7 +105,7 @@ def _rebuilt(kind: type, about: dict[str, Any], net: sx.Net) -> Any:
 
 
 def _plain(value: Any) -> Any:
-    """A number of NumPy as one of Python."""
+    """Convert a NumPy number to a Python one."""
     return value.item() if isinstance(value, np.generic) else value
 
 
@@ -115,8 +115,8 @@ def labels_to_json(labels: np.ndarray) -> dict[str, Any]:
     strange = [v for v in values if not isinstance(v, bool | int | float | str)]
     if strange:
         raise FileFormatError(
-            f"Class labels of type {type(strange[0]).__name__} cannot be written to a file. Use "
-            "text or numbers as labels."
+            f"Class labels of type {type(strange[0]).__name__} cannot be stored in a file. Use text or "
+            "numbers as labels."
         )
     return {"values": values, "dtype": labels.dtype.str if labels.dtype.kind != "O" else "object"}
 

@@ -1,4 +1,4 @@
-"""Columns brought to mean zero and variance one, and back."""
+"""Scale columns to mean zero and variance one, and back."""
 
 from typing import NamedTuple
 
@@ -10,7 +10,7 @@ LARGE = 1e300
 class Scaler(NamedTuple):
     """$x ↦ (x - mean)/spread$, column by column, in double precision.
 
-    A column without spread becomes zero, whatever is in it later, and comes back as its mean.
+    A constant column always becomes zero, also for new entries, and `back` returns its mean.
     """
 
     mean: np.ndarray
@@ -20,8 +20,8 @@ class Scaler(NamedTuple):
     def of(cls, x: np.ndarray, weight: np.ndarray) -> "Scaler":
         """The scaler of weighted samples.
 
-        Squares are taken after division by the largest entry, so that none of them overflows, and a
-        spread within rounding of the entries counts as none.
+        Entries are divided by the largest one before they are squared, so that no square overflows. A
+        spread within rounding error of the entries counts as zero.
         """
         x = np.asarray(x, np.float64)
         largest = np.maximum(np.abs(x).max(axis=0), np.finfo(np.float64).tiny)
@@ -34,8 +34,8 @@ class Scaler(NamedTuple):
         )
 
     def forward(self, x: np.ndarray) -> np.ndarray:
-        """Scaled entries; infinite where they are too far from the mean for a float."""
-        # Halves of the largest floats, as their difference would be none itself.
+        """Scale entries; the result is infinite where an entry is too far from the mean for a float."""
+        # Halve very large numbers first, because their difference may overflow.
         unit = np.where(np.maximum(np.abs(self.mean), self.spread) > LARGE, 0.5, 1.0)
         with np.errstate(over="ignore"):
             moved = np.asarray(x, np.float64) * unit - self.mean * unit
@@ -43,6 +43,6 @@ class Scaler(NamedTuple):
             return np.divide(moved, spread, out=np.zeros_like(moved), where=spread > 0)
 
     def back(self, x: np.ndarray) -> np.ndarray:
-        """The inverse of `forward`; infinite where that is too large for a float."""
+        """The inverse of `forward`; infinite where the result is too large for a float."""
         with np.errstate(over="ignore"):
             return np.asarray(x, np.float64) * self.spread + self.mean

@@ -1,4 +1,4 @@
-"""Columns that have nothing to say, or look so: found before a model is fitted."""
+"""Find columns that are useless, or look so, before a model is fitted."""
 
 import re
 from collections.abc import Sequence
@@ -13,26 +13,26 @@ Frame: TypeAlias = Any
 Series: TypeAlias = Any
 
 FEWEST_IDENTIFIERS = 10
-"""Text in fewer rows may be all different by chance."""
+"""In fewer rows, the entries of a text column may all be different by chance."""
 
 
 class Screened(NamedTuple):
-    """The names of the columns to use, and what was decided about the others."""
+    """The names of the columns to use, and notes about the decisions."""
 
     used: list[str]
     notes: list[str]
 
 
 def screen(frame: Frame, keep: Sequence[str] = (), categorical: Sequence[str] = ()) -> Screened:
-    """Leaves out row numbers without a name, text that is different in every row, and constants.
+    """Leave out unnamed row numbers, text that is different in every row, and constant columns.
 
-    Named whole numbers that count up may be row numbers or years, so they stay, with a note.
+    A named column of integers that count up may hold row numbers or years, so it is kept, with a note.
 
     **Arguments:**
 
     - `frame`: the inputs.
-    - `keep`: columns to use whatever is in them.
-    - `categorical`: columns that are to be categories, which are used as well.
+    - `keep`: columns to use in any case.
+    - `categorical`: columns to encode as categories, which are also used in any case.
     """
     used, notes = [], []
     for place, name in enumerate(frame.columns):
@@ -40,13 +40,13 @@ def screen(frame: Frame, keep: Sequence[str] = (), categorical: Sequence[str] = 
         wanted = name in keep or name in categorical
         reason = None if wanted else _useless(values, place)
         if reason is not None:
-            notes.append(f"{name!r} is left out: {reason} (--keep {_quoted(name)} uses it)")
+            notes.append(f"{name!r} is left out: {reason} (use it with --keep {_quoted(name)})")
             continue
         used.append(name)
         if not wanted and _counts_up(values):
             notes.append(
-                f"{name!r} counts up by one from row to row and is used as a number (--ignore "
-                f"{_quoted(name)} leaves it out, if it is a row number)"
+                f"{name!r} counts up by one from row to row and is used as a number (if it is a row "
+                f"number, leave it out with --ignore {_quoted(name)})"
             )
     return Screened(used, notes)
 
@@ -71,7 +71,7 @@ def _useless(values: Series, place: int) -> str | None:
 def _has_dates(values: Series) -> bool:
     try:
         return dates.learn(values) is not None
-    except ValueError:  # dates, but with a mistake in them, which is told later
+    except ValueError:  # dates with a mistake in them, which is reported later
         return True
 
 
@@ -80,7 +80,7 @@ def _is_unnamed(name: Any) -> bool:
 
 
 def _are_row_numbers(values: Series) -> bool:
-    """Whole numbers, all different; in any order, as the rows may have been shuffled or sampled."""
+    """Whether entries are distinct integers, in any order: rows may have been shuffled or sampled."""
     return pd.api.types.is_integer_dtype(values) and values.is_unique and bool((values >= 0).all())
 
 

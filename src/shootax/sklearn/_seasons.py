@@ -13,18 +13,16 @@ BY_CALENDAR = {"M": 12, "Q": 4, "W": 52, "D": 7, "B": 5, "h": 24, "min": 60, "s"
 
 
 def of_calendar(frequency: str | None) -> int | None:
-    """The usual season of a frequency of pandas, such as 12 of `"MS"`; `None` if it has none.
+    """The usual season of a pandas frequency, such as 12 for `"MS"`; `None` if it has none.
 
-    **Arguments:** `frequency`, as `freqstr` of an index gives it.
+    **Arguments:** `frequency`, the `freqstr` of an index.
     """
     if frequency is None:
         return None
     name = frequency.split("-")[0]
     number = "".join(c for c in name if c.isdigit())
     unit = name[len(number) :]
-    unit = {"H": "h", "T": "min", "S": "s"}.get(
-        unit, unit
-    )  # as older versions of pandas write them
+    unit = {"H": "h", "T": "min", "S": "s"}.get(unit, unit)  # the names in older versions of pandas
     for ending in ("S", "E"):  # at the start or at the end of the month or quarter
         if len(unit) > 1 and unit.endswith(ending) and unit[0] in "BMQ":
             unit = unit[:-1]
@@ -37,7 +35,7 @@ def of_calendar(frequency: str | None) -> int | None:
 
 
 def of_values(values: np.ndarray, observed: np.ndarray) -> int:
-    """The lag at which the changes of sequences are most like themselves; 1 if there is none.
+    """The lag with the highest autocorrelation of the changes of sequences; 1 if there is none.
 
     **Arguments:** `values`, `observed`: `(sequences, times, features)`.
     """
@@ -57,21 +55,21 @@ def of_values(values: np.ndarray, observed: np.ndarray) -> int:
         for k in range(2, longest)
         if correlation[k] > LEAST_CORRELATION and correlation[k] == correlation[k - 1 : k + 2].max()
     ]
-    # Multiples of the season are peaks as well: the first that is nearly as high as the highest.
+    # Multiples of the season are peaks, too, so take the first that is nearly as high as the highest.
     high = NEARLY * max((correlation[k] for k in peaks), default=0.0)
     return next((k for k in peaks if correlation[k] >= high), 1)
 
 
 def season(given: Any, frequency: str | None, scaled: Sequences) -> int:
-    """The one that a user named, or that of the calendar, or that of the values."""
+    """The season given by the user, or else from the calendar, or else from the values."""
     if given is not None:
         return checks.positive_integer(given, "season")
     return of_calendar(frequency) or of_values(scaled.values, scaled.observed)
 
 
 def history(given: Any, scaled: Sequences, horizon: int, season: int) -> int:
-    """How far to look back: what a user named; or two seasons, at least 24 entries, at most a third
-    of what there is."""
+    """The number of past entries to use: that given by the user, or else two seasons, at least 24
+    entries, at most a third of the sequence."""
     if given is not None:
         return checks.positive_integer(given, "history")
     length = scaled.values.shape[1]

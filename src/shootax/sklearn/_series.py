@@ -1,4 +1,4 @@
-"""Series as they come: one-dimensional arrays, and pandas objects whose index goes on in the forecast."""
+"""Convert series from users: arrays, and pandas objects whose index the forecast continues."""
 
 import decimal
 import numbers
@@ -11,14 +11,14 @@ from shootax import _checks as checks
 
 
 class Form(NamedTuple):
-    """How a user gave sequences, so that forecasts come back the same way.
+    """The form in which a user gave sequences, so that forecasts have the same form.
 
     **Arguments:**
 
     - `kind`: `"sequences"`, `"array"`, `"Series"` or `"DataFrame"`.
-    - `index`: of the pandas object.
+    - `index`: the index of the pandas object.
     - `names`: the name of a `Series`, or the columns of a `DataFrame`.
-    - `frequency`: of the index, as pandas spells it; `None` if it has none.
+    - `frequency`: the frequency of the index, as in pandas; `None` if it has none.
     """
 
     kind: str
@@ -27,9 +27,10 @@ class Form(NamedTuple):
     frequency: str | None = None
 
     def back(self, values: np.ndarray, at: np.ndarray, even: bool) -> Any:
-        """Forecasts `(1, moments, features)` in the form of the past.
+        """Convert forecasts `(1, moments, features)` to the form of the past.
 
-        **Arguments:** `at`, how long after the last entry: in steps if the index is `even`, else in days.
+        **Arguments:** `at`, the times since the last entry, in steps if the index is `even`, otherwise in
+        days.
         """
         if self.kind == "sequences":
             return values
@@ -47,10 +48,10 @@ class Form(NamedTuple):
 def taken(
     X: Any, times: Any, mask: Any, frequency: str | None = None
 ) -> tuple[Any, Any, Any, Form]:
-    """Values `(sequences, times, features)`, times and mask of what a user gave, and its form.
+    """Convert what a user gave to values `(sequences, times, features)`, times and mask, and its form.
 
-    **Arguments:** `X`, `times`, `mask`: as [`shootax.sklearn.ShootingForecaster`][] takes them;
-    `frequency`: that of the series of the training, for an index that is too short to show it.
+    **Arguments:** `X`, `times`, `mask`: as in [`shootax.sklearn.ShootingForecaster`][]; `frequency`: the
+    frequency of the training series, for an index that is too short to infer it.
     """
     if type(X).__module__.split(".")[0] == "pandas":
         return _of_pandas(X, times, mask, frequency)
@@ -62,9 +63,9 @@ def taken(
 
 
 def _numbers(X: Any) -> np.ndarray:
-    """Doubles of an array or a pandas object of numbers; what is missing is NaN.
+    """Convert an array or a pandas object of numbers to doubles; missing entries become NaN.
 
-    Dates, durations and text are refused, also where NumPy would make numbers of them.
+    Dates, durations and text raise an error, even if NumPy could convert them to numbers.
     """
     if isinstance(X, np.ndarray) and X.dtype.kind == "f":
         return X.astype(np.float64)
@@ -73,8 +74,8 @@ def _numbers(X: Any) -> np.ndarray:
         found = convert() if convert else np.asarray(X)
     except (TypeError, ValueError) as error:
         raise ValueError(
-            f"A series must be an array of numbers; NumPy cannot make one of this {name} ({error}). "
-            "Sequences of one array have the same length: fill the shorter ones with NaN."
+            f"A series must be an array of numbers; NumPy cannot convert this {name} to one ({error}). "
+            "If sequences have different lengths, fill the shorter ones with NaN."
         ) from None
     if found.dtype.kind == "O":
         for place, entry in np.ndenumerate(found):
@@ -82,7 +83,7 @@ def _numbers(X: Any) -> np.ndarray:
                 where = place[0] if len(place) == 1 else place
                 raise ValueError(
                     f"A series must hold numbers, got {checks.shown(entry)} at {where}. Convert text "
-                    "with pd.to_numeric, leave out columns that are no numbers, and write NaN for "
+                    "with pd.to_numeric, leave out other columns that are not numeric, and use NaN for "
                     "missing entries."
                 )
         known = [np.nan if entry is None or _missing(entry) else entry for entry in found.flat]
@@ -101,7 +102,7 @@ def _is_number(entry: Any) -> bool:
 
 
 def _missing(entry: Any) -> bool:
-    """Whether it is the missing value of pandas."""
+    """Whether an entry is a missing value of pandas."""
     return type(entry).__name__ in ("NAType", "NaTType")
 
 
@@ -125,8 +126,8 @@ def _of_pandas(X: Any, times: Any, mask: Any, frequency: str | None) -> tuple[An
 
 
 def _without_gaps(X: Any, mask: Any, frequency: str | None) -> tuple[Any, Any, str | None]:
-    """The series with missing entries (NaN) at the dates or whole numbers that it leaves out, the mask,
-    and the frequency: `None` for dates at uneven distances."""
+    """Insert missing entries (NaN) at the dates or integers that the index skips. Return the series, the
+    mask, and the frequency, which is `None` for unevenly spaced dates."""
     import pandas as pd
 
     index = X.index
@@ -134,8 +135,8 @@ def _without_gaps(X: Any, mask: Any, frequency: str | None) -> tuple[Any, Any, s
         return X, mask, frequency
     if not (index.is_monotonic_increasing and index.is_unique):
         raise ValueError(
-            "The dates or numbers in the index of a series must increase, and none may come twice. Sort "
-            "them with X.sort_index(), and drop or average those that come twice."
+            "The dates or numbers in the index of a series must increase, without duplicates. Sort them "
+            "with X.sort_index(), and drop or average duplicates."
         )
     if isinstance(index, pd.PeriodIndex):
         frequency = index.freqstr
@@ -153,9 +154,10 @@ def _without_gaps(X: Any, mask: Any, frequency: str | None) -> tuple[Any, Any, s
 
 
 def _regular(index: Any, frequency: str | None) -> tuple[Any, str | None]:
-    """The regular dates that an index has nearly all of, and their frequency, or `None` twice.
+    """The regular grid of dates that contains an index with few gaps, and its frequency, or
+    `(None, None)`.
 
-    **Arguments:** `frequency`: one that is known, for an index that is too short to show it.
+    **Arguments:** `frequency`: a known frequency, for an index that is too short to infer it.
     """
     import pandas as pd
 
@@ -174,7 +176,7 @@ def _regular(index: Any, frequency: str | None) -> tuple[Any, str | None]:
 
 
 def _regular_numbers(index: Any) -> Any:
-    """The evenly spaced whole numbers that an index has nearly all of, such as years, or `None`."""
+    """The grid of integers, such as years, that contains an index with few gaps, or `None`."""
     import pandas as pd
 
     step = int(np.diff(index).min(initial=np.iinfo(np.int64).max)) if len(index) > 1 else 1
@@ -185,13 +187,13 @@ def _regular_numbers(index: Any) -> Any:
 
 
 def _inferred(index: Any) -> str | None:
-    """The frequency that dates have though their index does not say so."""
+    """Infer the frequency of dates whose index does not give it."""
     import pandas as pd
 
     if len(index) < 3 or not index.is_unique:
         return None
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # newer versions announce that they will return an object
+        warnings.simplefilter("ignore")  # newer versions warn that they will return an object
         found: Any = pd.infer_freq(index)
     return getattr(found, "freqstr", found)
 
@@ -205,8 +207,8 @@ def _continued(index: Any, frequency: str | None, at: np.ndarray, even: bool) ->
     if isinstance(index, pd.PeriodIndex):
         if not whole:
             raise ValueError(
-                "`at` must be whole numbers of periods for a series with a PeriodIndex; use "
-                "`X.to_timestamp()` for moments between them."
+                "`at` must be whole numbers of periods for a series with a PeriodIndex. For moments "
+                "between them, use `X.to_timestamp()`."
             )
         return pd.PeriodIndex([last + int(k) for k in steps], freq=index.freq)
     if isinstance(index, pd.DatetimeIndex):

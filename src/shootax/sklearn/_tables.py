@@ -7,7 +7,7 @@ import numpy as np
 
 
 class Samples(NamedTuple):
-    """Inputs, targets, weights, and times where trajectories are trained."""
+    """Inputs, targets, weights, and the times of trajectories, if any."""
 
     x: np.ndarray
     y: Any
@@ -18,7 +18,7 @@ class Samples(NamedTuple):
         return jax.tree.map(lambda part: part[index], self)
 
     def filled(self, samples: int, columns: int) -> "Samples":
-        """Padded with zeros to so many samples, and so many columns of the inputs."""
+        """The samples padded with zeros to `samples` samples and `columns` columns of the inputs."""
         longer = jax.tree.map(lambda part: filled(part, samples), self)
         return longer._replace(x=filled(longer.x, columns, axis=1))
 
@@ -26,8 +26,8 @@ class Samples(NamedTuple):
 def merged(x: np.ndarray, y: np.ndarray, weight: np.ndarray) -> Samples:
     """Each distinct sample once, with the sum of its weights, sorted by value.
 
-    So a sample of weight two equals two samples, and one of weight zero equals none, bit for bit; and
-    copies of a sample are never on both sides of a validation split.
+    So a sample of weight two is equivalent to two equal samples, and one of weight zero to none, bit
+    for bit. Copies of a sample are never on both sides of a validation split.
     """
     real = weight > 0
     x, y, weight = x[real], y[real], weight[real]
@@ -43,17 +43,17 @@ def merged(x: np.ndarray, y: np.ndarray, weight: np.ndarray) -> Samples:
 
 
 def joined(first: Samples, second: Samples) -> Samples:
-    """The samples of both, in this order."""
+    """Concatenate two sets of samples."""
     return jax.tree.map(lambda *parts: np.concatenate(parts), first, second)
 
 
 def split(
     samples: Samples, fraction: float, classes: bool, rng: np.random.Generator
 ) -> tuple[Samples, Samples | None]:
-    """Samples for training, and those held out; `None` if there are too few to hold any out.
+    """Split samples into those for training and those held out, or `None` if there are too few.
 
-    With `classes`, targets are class numbers: every class is held out in its share, and none loses
-    its last sample.
+    With `classes`, targets are class numbers. The held-out fraction is then the same for every class,
+    and no class loses its last sample.
     """
     count = len(samples.x)
     if round(count * fraction) < SMALLEST_HELD_OUT:
@@ -70,12 +70,12 @@ def split(
     return samples.take(~out), samples.take(out)
 
 
-# A loss over fewer samples than this says too little about when to stop.
+# A loss over fewer samples is too noisy to decide when to stop.
 SMALLEST_HELD_OUT = 5
 
 
 def power_of_two(number: int, least: int) -> int:
-    """The first of `least`, twice, four times `least`, ... that is not below `number`."""
+    """The smallest of `least`, `2 * least`, `4 * least`, … that is at least `number`."""
     size = least
     while size < number:
         size *= 2
@@ -83,7 +83,7 @@ def power_of_two(number: int, least: int) -> int:
 
 
 def filled(array: np.ndarray, size: int, axis: int = 0) -> np.ndarray:
-    """The array padded with zeros at its end to a size along an axis."""
+    """Pad an array with zeros at its end to a size along an axis."""
     widths = [(0, 0)] * array.ndim
     widths[axis] = (0, size - array.shape[axis])
     return np.pad(array, widths)

@@ -1,8 +1,8 @@
 """Training and evaluation of nets for tables, in few compiled programs.
 
 Tables are padded with zeros to the next of a few sizes, so that tables of similar size, such as the
-folds of a cross-validation, share one program. Padding has no effect: its samples have weight zero, and
-the weights of its columns are cut off again.
+folds of a cross-validation, share one program. Padding has no effect: padded samples have weight zero,
+and the weights of padded columns are removed after training.
 """
 
 import warnings
@@ -26,7 +26,7 @@ LEAST_SAMPLES, LEAST_HELD_OUT, LEAST_COLUMNS = 256, 64, 32
 
 
 class Options(NamedTuple):
-    """The numbers of a training; none of them needs a new program, but for the batch size."""
+    """The settings of a training. No number among them needs a new program, except the batch size."""
 
     epochs: int
     batch_size: int
@@ -42,15 +42,16 @@ class Options(NamedTuple):
 def train(
     net: sx.Net, samples: Samples, held_out: Samples | None, loss: str | Loss, options: Options
 ) -> sx.FitResult:
-    """Trains for all epochs, or, with patience, until the loss on the held-out samples has not fallen
-    for a while, and then keeps the best; with nothing held out the training samples take that place.
+    """Train for all epochs, or with early stopping if `options.patience` is given.
 
+    Early stopping ends the training when the loss on the held-out samples has not fallen for a number
+    of epochs, and keeps the best net. If nothing is held out, it uses the loss on the training samples.
     A training that diverges is repeated with a smaller learning rate.
     """
     columns = net.lift.weight.shape[1]  # pyright: ignore
     wide = _widened(net)
     watched = _widened_samples(samples if held_out is None else held_out, LEAST_HELD_OUT)
-    # One sample more than needed, so that padding is always there: with or without are two programs.
+    # One sample more than needed, so that there is always padding: programs with and without differ.
     samples = _widened_samples(samples, power_of_two(len(samples.x) + 1, LEAST_SAMPLES))
     settings: dict[str, Any] = {
         "epochs": options.epochs,
@@ -75,7 +76,7 @@ def train(
             if attempt == ATTEMPTS - 1:
                 if len(error.result.history["objective"]) == 0:
                     raise
-                warnings.warn(f"{error} The last good model is used.", stacklevel=4)
+                warnings.warn(f"{error} The estimator uses the last good model.", stacklevel=4)
                 fitted = error.result
                 break
             rate /= 10
@@ -99,17 +100,17 @@ def _validation(samples: Samples, patience: int | None) -> sx.Validation | None:
 
 @keeping_programs
 def outputs(net: sx.Net, x: np.ndarray, times: np.ndarray | None = None) -> np.ndarray:
-    """The outputs for all samples, at the end or at the times of each sample, in double precision.
+    """Compute the outputs for all samples in double precision, at the end or at each sample's times.
 
-    Raises a `ValueError` if an input is too large to compute with, and warns of outputs that are not
+    Raise a `ValueError` if an input is too large to compute with, and warn of outputs that are not
     finite.
     """
     far = first_too_large(x)
     if far is not None:
         raise ValueError(
-            f"X has a value that is too large in row {far[0] + 1}, column {far[1] + 1}: it lies "
+            f"X has a value that is too large in row {far[0] + 1}, column {far[1] + 1}: it is "
             f"{abs(x[far]):.1e} standard deviations from the mean of the training data. Correct it, "
-            "or leave the sample out."
+            "or leave out the sample."
         )
     wide = _widened(net)
     x = filled(x, wide.lift.weight.shape[1], axis=1)  # pyright: ignore
@@ -124,7 +125,7 @@ def outputs(net: sx.Net, x: np.ndarray, times: np.ndarray | None = None) -> np.n
 
 
 def first_too_large(x: np.ndarray) -> tuple[int, int] | None:
-    """Row and column of the first scaled input whose square overflows in single precision.
+    """Find the row and column of the first scaled input whose square overflows in single precision.
 
     **Arguments:** `x`: scaled inputs, `(samples, columns)`.
     """
@@ -133,12 +134,12 @@ def first_too_large(x: np.ndarray) -> tuple[int, int] | None:
 
 
 def finite(predictions: np.ndarray) -> np.ndarray:
-    """The same predictions, with a warning if any is not finite."""
+    """Return the predictions unchanged, and warn if any is not finite."""
     lost = np.any(~np.isfinite(predictions.reshape(len(predictions), -1)), axis=1)
     if lost.any():
         warnings.warn(
             f"{int(lost.sum())} of {len(predictions)} predictions are not finite, the first in row "
-            f"{int(np.argmax(lost)) + 1}: the network overflows there. Do not use them.",
+            f"{int(np.argmax(lost)) + 1}: the network overflows. Do not use these predictions.",
             stacklevel=4,
         )
     return predictions
@@ -156,7 +157,7 @@ def _measure(net: sx.Net) -> tuple[Array, Array]:
 
 @keeping_programs
 def measures(net: sx.Net) -> tuple[float, float]:
-    """Penalty and complexity."""
+    """Compute the penalty and the complexity."""
     penalty, complexity = _measure(_widened(net))
     return float(penalty), float(complexity)
 

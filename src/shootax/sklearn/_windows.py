@@ -1,4 +1,4 @@
-"""Sequences cut into pairs of a past and a future."""
+"""Cut sequences into pairs of a past and a future."""
 
 from typing import Any, NamedTuple
 
@@ -11,7 +11,7 @@ from shootax.sklearn._scaling import Scaler
 
 
 class Sequences(NamedTuple):
-    """Values `(sequences, times, features)`, what of them was observed, and when."""
+    """Values `(sequences, times, features)`, a mask of what was observed, and times."""
 
     values: np.ndarray
     observed: np.ndarray
@@ -23,21 +23,21 @@ class Sequences(NamedTuple):
 
 
 def checked(X: Any, times: Any, mask: Any) -> Sequences:
-    """Sequences as they come from a user. Entries that are NaN, or where `mask` is false, are missing.
+    """Check the sequences that a user gave. Entries that are NaN, or where `mask` is false, are missing.
 
-    `times` are shared, `(times,)`, or each sequence's own; without them a step is one unit.
+    `times` are shared, `(times,)`, or differ by sequence, `(sequences, times)`; by default 0, 1, 2, ….
     """
     values = np.asarray(X, np.float64)
     if values.ndim == 0:
         raise ValueError(
-            f"X must be the known past of a series; got the number {values}. The number of steps to "
-            "forecast is an argument of its own: predict(series, steps=12)."
+            f"X must be the known past of a series; got the number {values}. To set the number of steps "
+            "to forecast, use `steps`: predict(series, steps=12)."
         )
     if values.ndim != 3 or 0 in values.shape:
         raise ValueError(
             "Sequences must have shape (sequences, times, features), none of them zero; got "
             f"{values.shape}. Use X[None] for one sequence, X[..., None] for one feature. A single "
-            "series can also be (times,), or a Series of pandas."
+            "series can also have shape (times,), or be a pandas Series."
         )
     if np.isinf(values).any():
         raise ValueError(
@@ -70,14 +70,14 @@ def step(sequences: Sequences) -> float:
 
 
 def even(sequences: Sequences, step: float, tolerance: float) -> bool:
-    """Whether all entries are one step apart, up to a fraction of it."""
+    """Whether all entries are one step apart, up to `tolerance` times the step."""
     gaps = np.diff(sequences.times, axis=1)
     return bool(np.abs(gaps - step).max(initial=0.0) <= tolerance * step)
 
 
 class Windows(NamedTuple):
-    """Pasts, futures, the number of the sequence that each pair was cut from, and that of the entry with
-    which its future begins."""
+    """Pasts, futures, the index of the sequence that each pair was cut from, and the index of the entry
+    at which its future begins."""
 
     past: Sequences
     future: Sequences
@@ -86,8 +86,8 @@ class Windows(NamedTuple):
 
 
 def cut(sequences: Sequences, history: int, horizon: int) -> Windows:
-    """Every stretch of `history` + `horizon` entries, but for those with nothing observed in either
-    half."""
+    """Cut out every stretch of `history` + `horizon` entries, except those with nothing observed in one
+    of the two parts."""
     count, length = sequences.times.shape
     starts = np.arange(length - history - horizon + 1)
     if len(starts) == 0:
@@ -105,18 +105,21 @@ def cut(sequences: Sequences, history: int, horizon: int) -> Windows:
     source, origin = np.tile(np.arange(count), len(starts)), np.repeat(starts + history, count)
     useful = past.observed.any(axis=(1, 2)) & future.observed.any(axis=(1, 2))
     if not useful.any():
-        raise ValueError("Nothing is observed in any pair of a past and a future.")
+        raise ValueError(
+            "Nothing is observed in any pair of a past and a future. Use sequences with fewer missing "
+            "entries, or raise `history` or `horizon`."
+        )
     past, future = (Sequences(*(array[useful] for array in half)) for half in (past, future))
     return Windows(past, future, source[useful], origin[useful])
 
 
 def masked_error(prediction: Float[Array, "times features"], target: Any) -> Float[Array, ""]:
-    """The mean squared error over what was observed. The target is a pair of values and a mask."""
+    """The mean squared error over observed entries. The target is a pair of values and a mask."""
     return masked_squared_error(prediction, Masked(*target))
 
 
 def filled_forward(sequences: Sequences) -> np.ndarray:
-    """Values in which a missing entry is that before it, or at the start the first that is known."""
+    """Values with each missing entry replaced by the last known one, or at the start by the first."""
     place = np.arange(sequences.values.shape[1])[None, :, None]
     before = np.maximum.accumulate(np.where(sequences.observed, place, -1), axis=1)
     first = np.argmax(sequences.observed, axis=1, keepdims=True)
@@ -124,7 +127,7 @@ def filled_forward(sequences: Sequences) -> np.ndarray:
 
 
 def scaler(sequences: Sequences) -> Scaler:
-    """The scaler of every feature, over what was observed of it."""
+    """The scaler of all features, from their observed entries."""
     columns = []
     for feature in range(sequences.values.shape[2]):
         seen = sequences.observed[:, :, feature]
@@ -134,7 +137,7 @@ def scaler(sequences: Sequences) -> Scaler:
 
 
 def appended(past: Sequences, values: np.ndarray, step: float) -> Sequences:
-    """The past, and after it values at even steps."""
+    """The past, followed by values at even steps."""
     later = past.times[:, -1:] + step * np.arange(1, values.shape[1] + 1)
     return Sequences(
         np.concatenate([past.values, values], axis=1),
@@ -144,14 +147,14 @@ def appended(past: Sequences, values: np.ndarray, step: float) -> Sequences:
 
 
 def mean_square(forecasts: np.ndarray, future: Sequences, chosen: np.ndarray) -> float:
-    """The mean squared error of forecasts on some windows, over what was observed of each."""
+    """The mean squared error of forecasts on the chosen windows, over the observed entries of each."""
     seen = future.observed[chosen]
     squares = (forecasts - future.values)[chosen] ** 2 * seen
     return float(np.mean(squares.sum(axis=(1, 2)) / seen.sum(axis=(1, 2))))
 
 
 def moments(count: int, steps: Any, at: Any, horizon: int, step: float) -> np.ndarray:
-    """When to forecast, `(sequences, moments)`: so many steps, or `at` times after the last entry."""
+    """The times to forecast since the last entry, `(sequences, moments)`, from `steps` or from `at`."""
     if steps is not None and at is not None:
         raise ValueError("Give `steps` or `at`, not both.")
     if at is None:
@@ -162,5 +165,5 @@ def moments(count: int, steps: Any, at: Any, horizon: int, step: float) -> np.nd
         raise ValueError(f"at must have shape (moments,) or ({count}, moments), got {at.shape}.")
     at = np.broadcast_to(at, (count, at.shape[-1]))
     if not np.isfinite(at).all() or (at < 0).any() or (np.diff(at, axis=1) < 0).any():
-        raise ValueError("at must be finite, not negative, and sorted along the last axis.")
+        raise ValueError("at must be finite, non-negative, and sorted along the last axis.")
     return at

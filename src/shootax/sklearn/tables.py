@@ -1,6 +1,6 @@
 """Tables of text, dates, numbers and missing values, as arrays for an estimator.
 
-`shootax fit` and `shootax predict` use it; so can you, to treat a data frame the same way.
+`shootax fit` and `shootax predict` use this module. Use it yourself to treat a data frame the same way.
 """
 
 from shootax.sklearn._columns import Column as Column
