@@ -340,14 +340,14 @@ def test_adaptive_step_limit_is_an_error_not_a_wrong_answer():
         ),
         ({"times": [0.5, 0.2], "y": np.ones((4, 2, 2))}, "sorted and increasing"),
         ({"times": [0.5, 1.2], "y": np.ones((4, 2, 2))}, "lie in"),
-        ({"times": np.full((3, 2), 0.5), "y": np.ones((4, 2, 2))}, "line for each of 4 samples"),
+        ({"times": np.full((3, 2), 0.5), "y": np.ones((4, 2, 2))}, "entry for each of 4 samples"),
         (
             {
                 "times": np.full((4, 2), 0.5),
                 "y": np.ones((4, 2, 2)),
                 "validation": (X, np.ones((4, 2, 2))),
             },
-            "as a fraction",
+            "if the training times differ by sample",
         ),
         (
             {"times": np.array([[0.1, 0.2]] * 3 + [[0.2, 0.1]]), "y": np.ones((4, 2, 2))},

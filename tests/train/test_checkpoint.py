@@ -148,9 +148,9 @@ def test_file_of_another_training(tmp_path, change):
     path = tmp_path / "state.safetensors"
     sx.fit(make(), X, X**2, checkpoint=path, **OPTIONS)
     content = path.read_bytes()
-    with pytest.raises(FileFormatError, match="is of another training"):
+    with pytest.raises(FileFormatError, match="is from another training"):
         sx.fit(make(), X, X**2, checkpoint=path, **{**OPTIONS, **change})
-    with pytest.raises(FileFormatError, match="is of another training"):
+    with pytest.raises(FileFormatError, match="is from another training"):
         sx.fit(make(), X, X**3, checkpoint=path, **OPTIONS)
     assert path.read_bytes() == content
 
@@ -200,10 +200,10 @@ def test_every_damage_is_noticed(small, count):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"checkpoint": "1"}, "its format is 1, this version of shootax resumes from format 4"),
-        ({"checkpoint": None}, "file of another kind"),
-        ({"program": "other"}, "file of another kind"),
-        ({"mark": "none"}, "of another training"),
+        ({"checkpoint": "1"}, "its format is 1, but this version of shootax resumes from format 4"),
+        ({"checkpoint": None}, "not a checkpoint of shootax"),
+        ({"program": "other"}, "not a checkpoint of shootax"),
+        ({"mark": "none"}, "from another training"),
         ({"record": "[1]"}, "record is not a dictionary"),
         ({"record": "["}, "not JSON"),
         ({"record": "[" * 100_000}, "nested too deeply"),
@@ -232,7 +232,7 @@ def test_tensors_that_do_not_fit(small, change):
     header, tensors, _ = container.read(small.path)
     tensors = {k: v for k, v in {**tensors, **change}.items() if v is not None}
     container.write(small.path, header, tensors)
-    with pytest.raises(FileFormatError, match=r"entry \d of its state|strange column"):
+    with pytest.raises(FileFormatError, match=r"entry \d of its state|invalid column"):
         small.read("mark", lambda _: STATE)
 
 

@@ -86,7 +86,7 @@ def test_a_killed_process_ends_the_others_and_two_resume_where_four_were(tmp_pat
         told = ("Connection closed by peer", "unhealthy", "heartbeat", "UNAVAILABLE", "Gloo")
         assert any(word in text for text in words for word in told), "\n".join(words)[-3000:]
         for text in words:  # JAX may also end a process by itself, before any error is raised
-            ours = "another process of this training has ended or does not answer"
+            ours = "another process of this training has ended or does not respond"
             assert ours in text or "JaxRuntimeError" not in text, text[-3000:]
     finally:
         for each in running:

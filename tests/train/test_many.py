@@ -59,7 +59,7 @@ def test_small_nets_train_together_and_large_ones_apart():
 
 
 def test_each_net_needs_its_seed():
-    with pytest.raises(ValueError, match="one seed for each net, got 1 for 2"):
+    with pytest.raises(ValueError, match="one seed for each net; got 1 for 2"):
         sx.fit_many([make(0), make(1)], X, X**2, seeds=[0])
     with pytest.raises(ValueError, match="no nets"):
         sx.fit_many([], X, X**2)

@@ -141,5 +141,5 @@ def test_a_checkpoint_knows_the_optimizer(tmp_path):
     path = tmp_path / "state.safetensors"
     sx.fit(NET, X, Y, epochs=1, optimizer=optax.adam(0.01), checkpoint=path)
     sx.fit(NET, X, Y, epochs=1, optimizer=optax.adam(0.01), checkpoint=path)
-    with pytest.raises(FileFormatError, match="is of another training"):
+    with pytest.raises(FileFormatError, match="is from another training"):
         sx.fit(NET, X, Y, epochs=1, optimizer=optax.adam(0.02), checkpoint=path)

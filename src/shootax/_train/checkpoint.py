@@ -1,4 +1,4 @@
-"""The whole state of a training in a file, from which it resumes after an interruption, bit for bit."""
+"""Store the whole state of a training in a file, to resume after an interruption, bit for bit."""
 
 import dataclasses
 import json
@@ -31,7 +31,7 @@ class Checkpoint:
     **Arguments:**
 
     - `path`: the file.
-    - `every`: the least number of seconds between two writes.
+    - `every`: the minimal number of seconds between two writes.
 
     !!! example
 
@@ -58,7 +58,7 @@ class Checkpoint:
 
     @classmethod
     def at(cls, path: "str | os.PathLike | Checkpoint | None") -> "Checkpoint | None":
-        """A checkpoint as `fit` gets it from a user."""
+        """Convert the option `checkpoint` of `fit`."""
         if path is None or isinstance(path, Checkpoint):
             return path
         if not isinstance(path, str | os.PathLike):
@@ -66,7 +66,7 @@ class Checkpoint:
         return cls(pathlib.Path(path))
 
     def check(self) -> None:
-        """Raises unless the file can be written, as far as that can be known before."""
+        """Raise an error if it is known in advance that the file cannot be written."""
         if not leads():
             return
         check_place(self.path)
@@ -79,10 +79,10 @@ class Checkpoint:
         return time.monotonic() - self.written >= self.every
 
     def write(self, mark: str, state: Any, histories: Sequence[Any], record: dict) -> None:
-        """Replaces the file. `histories` are dictionaries of columns, `record` is for JSON.
+        """Replace the file. `histories` are dictionaries of columns; `record` is JSON-serialisable.
 
-        If that fails, as on a full disk, the file that was there remains. There is a warning, once,
-        and training can go on.
+        If writing fails, as on a full disk, the old file remains. There is one warning, and training
+        can continue.
         """
         tensors = {f"state.{i}": leaf for i, leaf in enumerate(plain_leaves(state))}
         for i, history in enumerate(histories):
@@ -102,8 +102,8 @@ class Checkpoint:
         except OSError as error:
             if not self.failed:
                 warnings.warn(
-                    f"The checkpoint {self.path} could not be written ({error}). Training goes on "
-                    "without; the next write is tried as usual.",
+                    f"The checkpoint {self.path} could not be written ({error}). Training continues, and "
+                    "tries again at the next checkpoint.",
                     stacklevel=2,
                 )
             self.failed = True
@@ -111,8 +111,8 @@ class Checkpoint:
     def read(
         self, mark: str, like: Callable[[dict], Any]
     ) -> tuple[Any, list[dict[str, list[float]]], dict] | None:
-        """State, histories and record, or nothing if there is no file yet. `like` makes a state of the
-        same kind for a record."""
+        """Return state, histories and record, or `None` if there is no file yet. `like` returns a state
+        of the same structure for a record."""
         if not several():
             return self._read(self.path, mark, like) if self.path.exists() else None
         content = self.path.read_bytes() if leads() and self.path.exists() else None
@@ -130,16 +130,16 @@ class Checkpoint:
         try:
             header, tensors, checksum = container.read(path)
             if header.get("program") != "shootax" or "checkpoint" not in header:
-                raise FileFormatError("it is a file of another kind")
+                raise FileFormatError("it is not a checkpoint of shootax")
             if header["checkpoint"] != str(FORMAT) or checksum is None:
                 raise FileFormatError(
-                    f"its format is {header['checkpoint']}, this version of shootax resumes from "
+                    f"its format is {header['checkpoint']}, but this version of shootax resumes from "
                     f"format {FORMAT}"
                 )
             if header.get("mark") != mark:
                 raise FileFormatError(
-                    "it is of another training: the data, the model, the seeds or the settings "
-                    "differ. Name another file"
+                    "it is from another training: the data, the model, the seeds or the settings "
+                    "differ. Choose another file"
                 )
             record = container.parse_json(header.get("record", ""))
             if not isinstance(record, dict):
@@ -171,6 +171,6 @@ def _histories(tensors: dict[str, np.ndarray]) -> list[dict[str, list[float]]]:
         if key.startswith("history."):
             _, number, *name = key.split(".", 2)
             if not (number.isdecimal() and name and column.ndim == 1):
-                raise FileFormatError(f"it has the strange column {key!r}")
+                raise FileFormatError(f"it has the invalid column {key!r}")
             histories.setdefault(int(number), {})[name[0]] = column.tolist()
     return [histories[i] for i in sorted(histories)]

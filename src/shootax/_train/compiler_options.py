@@ -1,26 +1,26 @@
-"""How small programs are best compiled for the CPU."""
+"""Compiler options for small programs on the CPU."""
 
 from typing import Any
 
 from shootax._compile import Options, accepted, on_cpu
 
-# Below this number of parameters a step on the CPU is ruled by the cost of starting operations.
+# Below this number of parameters, launching operations takes most of the time of a step on the CPU.
 SMALL = 100_000
 
-# From about this number of steps of a small net on, a faster step is worth twice the compile time.
+# With more than about this number of steps of a small net, a faster step is worth twice the compile time.
 LONG = 20_000
 
-# Products each in one thread, as sharing it out takes longer than the product; the second level of
-# LLVM's optimisation instead of the third, and XLA's older way to write loops: steps are as fast, and
-# compiling takes two thirds of the time.
+# Products run in one thread, because distributing one takes longer than the product itself. With the
+# second level of LLVM's optimisation instead of the third, and XLA's older way to emit loops, steps are
+# as fast, and compiling takes two thirds of the time.
 _SHORT: Options = (
     ("xla_cpu_multi_thread_eigen", False),
     ("xla_backend_optimization_level", 2),
     ("xla_cpu_use_fusion_emitters", False),
 )
 
-# Besides, products by plain calls, not fused into those of a library that is made for larger ones, and
-# loops in the newer way. Steps are a quarter faster, and compiling takes three times as long.
+# In addition, products are plain calls, not fused into those of a library for larger products, and loops
+# are emitted in the newer way. Steps are a quarter faster, and compiling takes three times as long.
 _LONG: Options = (
     ("xla_cpu_experimental_ynn_fusion_type", ""),
     ("xla_cpu_multi_thread_eigen", False),
@@ -29,11 +29,11 @@ _LONG: Options = (
 
 
 def compiler_options(parameters: int, steps: int, arrays: Any = ()) -> Options | None:
-    """Options for a program that trains so many parameters for so many steps, as pairs.
+    """Compiler options for a program that trains `parameters` parameters for `steps` steps, as pairs.
 
-    `None` where the program is not for the CPU alone, which is told by where the `arrays` are, or is
-    large enough for XLA's own choice. `steps` are those of the whole training, not those that are left
-    of it: a training that is resumed must run the same program.
+    Return `None` if the program does not run only on the CPU, which the devices of `arrays` determine,
+    or is large enough for XLA's defaults. `steps` counts the whole training, not only the remaining
+    steps, because a resumed training must run the same program.
     """
     if parameters > SMALL or not on_cpu(arrays):
         return None

@@ -10,10 +10,11 @@ from shootax._train.samples import Data
 
 
 def data_digest(data: Data) -> bytes:
-    """A few bytes that differ when samples of a weight above zero, or their order, do.
+    """A few bytes that identify the samples with a weight above zero, and their order.
 
-    Each sample is reduced to a number by itself, and each such number is multiplied by one of
-    its place in all the data; so processes that have a part each can add up what they find.
+    Each sample is hashed to a number, which is multiplied by a number that depends on the position of
+    the sample in all data. The digest is the sum of these products, so processes can add up those of
+    their own parts.
     """
     weight = np.asarray(data.sample_weight)
     counts = [int(part[0]) for part in gathered(np.array([int(np.sum(weight > 0))], np.int32))]
@@ -33,7 +34,7 @@ def data_digest(data: Data) -> bytes:
 
 
 def _rows(values: np.ndarray) -> np.ndarray:
-    """One number for each sample."""
+    """Hash each sample to a number."""
     if not values.size:
         return np.zeros(len(values), np.uint64)
     flat = values.reshape(len(values), -1).view(np.uint8)
@@ -45,7 +46,7 @@ def _rows(values: np.ndarray) -> np.ndarray:
 
 
 def _scrambled(numbers: Any) -> np.ndarray:
-    """Each number to another one, with no pattern left."""
+    """Scramble each number to one without a visible pattern."""
     with np.errstate(over="ignore"):
         for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
             numbers = (numbers ^ (numbers >> np.uint64(shift))) * np.uint64(factor)

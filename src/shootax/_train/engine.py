@@ -31,7 +31,7 @@ from shootax._train.stopping import RUNNING, STOPPED
 from shootax._train.update import Frame, take_apart
 
 CALL = 0.5
-"""Seconds that one call of the compiled program should take."""
+"""The targeted duration of one call of the compiled program, in seconds."""
 
 
 @keeping_programs
@@ -44,11 +44,11 @@ def train(
     checkpoint: Checkpoint | None = None,
     first: int = 0,
 ) -> list[FitResult | DivergedError]:
-    """Trains all nets, which differ in their arrays alone, as one program.
+    """Train all nets, which differ only in their arrays, as one program.
 
-    A net that diverges stops there with its last good state, and one whose patience is over with its
-    best; the others go on. `stopping` decides both, inside the program. Callbacks know the nets by
-    their numbers from `first` on.
+    A net that diverges stops with its last good state, and a net whose patience is exhausted stops with
+    its best state. The others continue. The module `stopping` decides both, inside the program.
+    Callbacks identify nets by their numbers, starting from `first`.
     """
     if checkpoint is not None:
         checkpoint.check()
@@ -94,18 +94,18 @@ def train(
 
 
 class _Phase(NamedTuple):
-    """A stretch of a training that one program runs: epochs of batches, or those that polish."""
+    """A phase of a training that one program runs: epochs of batches, or polishing epochs."""
 
-    call: Callable[[int, Progress], tuple[Progress, Report]]  # so many epochs more
-    until: int  # so many in all
-    most: int  # in one call
-    batches: int  # of an epoch
+    call: Callable[[int, Progress], tuple[Progress, Report]]  # runs a number of further epochs
+    until: int  # the total number of epochs at its end
+    most: int  # the maximal number of epochs in one call
+    batches: int  # the number of batches in an epoch
 
 
 def _usual(
     problem: Problem, there: Problem, seeds: Sequence[int], state: Progress, frame: Frame, done: int
 ) -> _Phase:
-    """The epochs of batches, of which so many are done. `there` is the problem on its devices."""
+    """The epochs of batches, of which `done` are done. `there` is the problem on its devices."""
     orders, alone = problem.orders(seeds), len(seeds) == 1
     orders.skip(done)
     sharing, everywhere = there.recipe.sharing, _everywhere(there)
@@ -126,7 +126,7 @@ def _usual(
 def _finishing(
     problem: Problem, there: Problem, state: Progress, frame: Frame, done: int
 ) -> _Phase:
-    """The epochs that polish, after so many others."""
+    """The polishing epochs, after `done` other epochs."""
     assert problem.polish is not None
     assert isinstance(problem.data, Data)
     sharing, polish, everywhere = there.recipe.sharing, problem.polish, _everywhere(there)
@@ -146,7 +146,7 @@ def _finishing(
 def _polishing(state: Progress, problem: Problem) -> Progress:
     """The state with which polishing begins."""
     if problem.polish is None:
-        raise FileFormatError("it is of a training that is polished, and this one is not")
+        raise FileFormatError("it is from a training with `polish`, but this one is without")
     memory = problem.polish.memory
 
     def begin(state: Progress) -> Progress:
@@ -156,7 +156,7 @@ def _polishing(state: Progress, problem: Problem) -> Progress:
 
 
 def _everywhere(there: Problem) -> Callable[[Any], Any]:
-    """Puts arrays onto every device of a problem that is placed."""
+    """A function that puts arrays onto every device of a problem that is placed on devices."""
     sharing = there.recipe.sharing
     return jax.device_put if sharing is None else sharing.replicated
 
@@ -166,7 +166,7 @@ def _parameters(state: Progress) -> int:
 
 
 class _Run(NamedTuple):
-    """Calls the program of a phase again and again, and does what is to be done in between."""
+    """Call the program of a phase repeatedly, with callbacks, checkpoints and progress in between."""
 
     problem: Problem
     frame: Frame
@@ -183,7 +183,7 @@ class _Run(NamedTuple):
             called = time.perf_counter()
             number = min(length, phase.until - ledger.epochs, phase.most)
             number = 1 if self.problem.callbacks else number
-            number = int(of_the_first(np.array(number)))  # as long as its clock says
+            number = int(of_the_first(np.array(number)))  # processes have different clocks
             state, reports = phase.call(number, state)
             reports = jax.device_get(reports)
             if len(ledger.histories) == 1:
@@ -200,10 +200,10 @@ class _Run(NamedTuple):
                     self.problem, state, self.frame, ledger, reached, seconds, self.first
                 )
                 if status is not None:
-                    status = highest(status).astype(status.dtype)  # who stops, stops all
+                    status = highest(status).astype(status.dtype)  # one process stops all
                     state = state._replace(status=self.everywhere(status))
             except BaseException:
-                self.save(state)  # so that nothing is lost with the error of a callback
+                self.save(state)  # so that an error in a callback loses nothing
                 raise
             over = ledger.epochs == phase.until or not _running(state)
             if over or (self.checkpoint is not None and self.checkpoint.is_due()):
@@ -225,7 +225,7 @@ def first_state(vectors: Sequence[Array], frame: Frame, problem: Problem) -> Pro
 
 
 def _strong(leaf: Array) -> Array:
-    """Without a weak type, as after an epoch: else the program would be compiled twice."""
+    """Remove the weak type, as it is after an epoch, so that the program is not compiled twice."""
     weak = is_number(leaf) and leaf.weak_type  # pyright: ignore[reportAttributeAccessIssue]
     return jax.lax.convert_element_type(leaf, leaf.dtype) if weak else leaf
 
@@ -235,7 +235,7 @@ def _running(state: Progress) -> bool:
 
 
 def of_net(values: Array, i: int, alone: bool) -> Array:
-    """The parameters of one net, on one device."""
+    """Return the parameters of one net, on one device."""
     if len(values.devices()) > 1:
         values = jnp.asarray(np.asarray(values))
     return values if alone else values[i]
@@ -250,9 +250,9 @@ def call_back(
     seconds: float,
     first: int,
 ) -> np.ndarray | None:
-    """Calls the callbacks for the nets that came through the last epoch, and returns the new status:
-    nets stop for which one returned `True`. Anything else that a callback returns, such as what `write`
-    does, is ignored."""
+    """Call the callbacks for the nets that completed the last epoch, and return the new status. A net
+    stops if a callback returned `True` for it. Any other result of a callback, such as that of a file's
+    `write`, is ignored."""
     if not problem.callbacks:
         return None
     alone = len(ledger.histories) == 1

@@ -20,7 +20,7 @@ from shootax._train.update import Frame, Moving, Numbers, Rule, advance, begin, 
 
 @dataclasses.dataclass(frozen=True)
 class Recipe:
-    """All that shapes the program of an epoch."""
+    """The settings that determine the compiled program of an epoch."""
 
     loss: Loss
     rule: Rule
@@ -31,7 +31,7 @@ class Recipe:
 
 
 class Settings(NamedTuple):
-    """Numbers that may change without a new program. `patience` is in epochs."""
+    """Numbers that can change without recompilation. `patience` is in epochs."""
 
     numbers: Numbers
     data_strength: Any
@@ -42,7 +42,7 @@ class Settings(NamedTuple):
 
 
 class Progress(NamedTuple):
-    """What training carries from epoch to epoch."""
+    """The state of a training between epochs."""
 
     moving: Moving
     schedule: PyTree
@@ -57,9 +57,9 @@ class Progress(NamedTuple):
 
 
 class Report(NamedTuple):
-    """The numbers of an epoch; the first three have an entry for each batch, and zeros after the last.
+    """The numbers of an epoch. The first three have an entry for each batch, and zeros after the last.
 
-    `ran` says whether the epoch took place, `status` how it left the training.
+    `ran` says whether the epoch was run, and `status` is the status of the training after it.
     """
 
     objective: Array
@@ -72,13 +72,13 @@ class Report(NamedTuple):
 
 
 def start(vector: Array, frame: Frame, recipe: Recipe) -> Progress:
-    """Training before its first epoch."""
+    """The state of a training before its first epoch."""
     zero = jax.device_put(np.zeros((), jnp.result_type(int)))
     return Progress(
         begin(vector, frame, recipe.rule),
         recipe.rule.schedule.init(),
         zero,
-        zero,  # which is RUNNING
+        zero,  # the status RUNNING
         unknown(vector) if recipe.keeps_best else None,
     )
 
@@ -92,7 +92,7 @@ def run_epoch(
     settings: Settings,
     recipe: Recipe,
 ) -> tuple[Progress, Report]:
-    """All batches of an epoch in the given order, and the validation loss after them."""
+    """Train on all batches of an epoch in the given order, and compute the validation loss."""
     fresh = isinstance(data, AbstractSampler)
     if isinstance(data, AbstractSampler):
         assert order.key is not None
@@ -129,7 +129,7 @@ def end_epoch(
     settings: Settings,
     recipe: Recipe,
 ) -> tuple[Progress, Array]:
-    """What follows from an epoch whose mean objective is `seen`, and the validation loss after it."""
+    """Return the state after an epoch whose mean objective is `seen`, and the validation loss."""
     moving, held_out = progress.moving, jnp.full((), jnp.nan)
     if validation is not None:
         model = frame.model(moving.model)
@@ -165,8 +165,8 @@ def take_step(
     settings: Settings,
     recipe: Recipe,
 ) -> tuple[Moving, Batches]:
-    """The step of batch `number` of an epoch. `weight` has the weights of the whole batch, `batch` the
-    samples that this device has of it."""
+    """Take the step for batch `number` of an epoch. `weight` has the weights of the whole batch, and
+    `batch` only this device's samples of it."""
     rule, numbers, batches = recipe.rule, settings.numbers, settings.size.batches
     passed = (progress.epoch * batches + number).astype(numbers.learning_rate.dtype)
     whole = settings.epochs * batches.astype(settings.epochs.dtype)
@@ -187,7 +187,7 @@ def take_step(
 
 
 def noted(reports: Batches, number: Array, new: Batches) -> Batches:
-    """The numbers of all batches, with those of one more."""
+    """Write the numbers of one batch into those of all batches."""
     return jax.tree.map(
         lambda known, value: known.at[number].set(value.astype(known.dtype)), reports, new
     )
@@ -196,9 +196,9 @@ def noted(reports: Batches, number: Array, new: Batches) -> Batches:
 def chosen_samples(
     data: Data, index: Array, real: Array, recipe: Recipe, fresh: bool
 ) -> tuple[Data, Array]:
-    """The samples of a batch that this device has, and the weights of all.
+    """Return this device's samples of a batch, and the weights of the whole batch.
 
-    `real` says which count, `fresh` whether all devices know all samples.
+    `real` is a mask of the samples that count, and `fresh` says whether every device has all samples.
     """
     sharing = recipe.sharing
     if sharing is not None:  # all devices have the same number of samples
@@ -221,7 +221,7 @@ def chosen_samples(
 def batch_objective(
     batch: Data, weight: Array, frame: Frame, settings: Settings, recipe: Recipe
 ) -> Callable[[Array], tuple[Array, tuple[Array, Array]]]:
-    """The objective as a function of the parameters; of several devices, this one's share of it."""
+    """The objective as a function of the parameters, or, with several devices, this device's share."""
     devices = 1 if recipe.sharing is None else recipe.sharing.devices
 
     def objective(vector: Array) -> tuple[Array, tuple[Array, Array]]:
@@ -234,7 +234,7 @@ def batch_objective(
 
 
 def summed_up(settings: Settings, recipe: Recipe) -> Callable[[Any, Array], Any] | None:
-    """How the shares of all devices become one objective and one gradient: by one sum."""
+    """A function that sums the shares of all devices to one objective and one gradient."""
     sharing = recipe.sharing
     if sharing is None:
         return None
@@ -254,7 +254,7 @@ def weighed(misfit: Array, cost: Array, settings: Settings) -> Array:
 
 
 def data_loss(model: Any, data: Data, recipe: Recipe, weight: Array) -> Float[Array, ""]:
-    """The weighted mean of the losses, where `weight` has the weights of all samples that it is over."""
+    """The weighted mean of the losses. `weight` has the weights of all samples in the mean."""
     return loss_sum(model, data, recipe) / jnp.maximum(jnp.sum(weight), 1e-12)
 
 
@@ -267,7 +267,7 @@ def loss_sum(model: Any, data: Data, recipe: Recipe) -> Float[Array, ""]:
 
 
 def validation_loss(model: Any, data: Data, recipe: Recipe) -> Float[Array, ""]:
-    """The weighted mean of the losses of held-out samples, which devices share as they come."""
+    """The weighted mean of the losses of held-out samples, of which each device has a part."""
     if recipe.sharing is None:
         return data_loss(model, data, recipe, data.sample_weight)
     parts = jnp.stack([loss_sum(model, data, recipe), jnp.sum(data.sample_weight)])

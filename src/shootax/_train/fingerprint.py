@@ -1,4 +1,4 @@
-"""Which training a checkpoint belongs to."""
+"""Identify the training that a checkpoint belongs to."""
 
 import hashlib
 import re
@@ -18,10 +18,10 @@ from shootax._train.update import ADAM, Frame
 
 
 def fingerprint(problem: Problem, frame: Frame, state: Any, seeds: Sequence[int]) -> str:
-    """A short text that differs when the numbers of a training would.
+    """A hash that differs between trainings with different numbers.
 
-    Functions of the user, the loss and an Optax optimiser, are known by what they compute: by the
-    program that JAX traces, with all numbers that they close over.
+    Functions from the user, such as the loss and an Optax optimiser, are identified by what they compute:
+    by the program that JAX traces, with all numbers that they close over.
     """
     recipe, digest = problem.recipe, hashlib.sha256()
     rule = recipe.rule
@@ -48,12 +48,12 @@ def fingerprint(problem: Problem, frame: Frame, state: Any, seeds: Sequence[int]
 
 
 def is_number(leaf: Any) -> bool:
-    """Whether an array holds numbers, and not random keys."""
+    """Whether an array holds numbers rather than random keys."""
     return not jax.numpy.issubdtype(leaf.dtype, jax.dtypes.prng_key)
 
 
 def plain_leaves(tree: Any) -> list[np.ndarray]:
-    """The arrays of a tree, random keys as the numbers they are made of."""
+    """The arrays of a tree, with random keys replaced by their key data."""
     leaves = jax.tree.leaves(tree)
     return [np.asarray(leaf if is_number(leaf) else jax.random.key_data(leaf)) for leaf in leaves]
 
@@ -89,7 +89,7 @@ def _transform(rule: Any, parameters: Any) -> Iterator[bytes]:
 
 
 def _computation(function: Any, *arguments: Any) -> Iterator[bytes]:
-    """The program of a function, as text and the constants that it closes over."""
+    """The traced program of a function as text, and the constants that it closes over."""
     closed = jax.make_jaxpr(function)(*arguments)
     yield _without_addresses(str(closed.jaxpr)).encode()
     yield from _constants(closed)
@@ -109,5 +109,5 @@ def _bytes(array: np.ndarray) -> bytes:
 
 
 def _without_addresses(text: str) -> str:
-    """Functions are printed with where they are in memory."""
+    """Remove memory addresses, which the representation of functions contains."""
     return re.sub(r"0x[0-9a-f]+", "", text)

@@ -1,4 +1,4 @@
-"""Training on arrays, in one call."""
+"""Train a model with one call."""
 
 import os
 from typing import Any, TypedDict
@@ -46,53 +46,54 @@ def fit(
     mesh: Mesh | str | None = None,
     progress: bool | Show | None = None,
 ) -> FitResult:
-    """Minimises `data_strength` · mean loss + `penalty_strength` · $∫R\\, dt$.
+    """Minimise `data_strength` · mean loss + `penalty_strength` · $∫R\\, dt$.
 
     Epochs run inside one compiled program. The same seed gives the same numbers.
 
     **Arguments:**
 
-    - `net`: a [`shootax.Net`][], or any `equinox.Module` that maps a batch to a batch and holds one.
+    - `net`: a [`shootax.Net`][], or any `equinox.Module` that maps a batch to a batch and contains one.
     - `x`, `y`: inputs and targets, with samples along the leading axis: arrays, lists of numbers or
-        data frames; or, as `x` alone, an [`shootax.AbstractSampler`][] that draws fresh ones for
-        every epoch; or a stream of batches: a generator, a Grain loader, a PyTorch `DataLoader` or
-        anything else that yields `(x, y)`, `(x, y, sample_weight)`, `(x, y, sample_weight, times)` or
-        a dictionary with these names. Targets of shape `(samples,)` will do for a model with one
-        output.
-    - `epochs`, `batch_size`: as usual. The batches of a stream have the size that they have.
-    - `steps_per_epoch`: for a stream, the number of batches of an epoch; by default one pass, where
-        the stream has a length.
-    - `loss`: `"mse"`, `"cross_entropy"` (targets are class numbers from 0 on), or a function of one
-        prediction and one target.
+        data frames. Instead of both, `x` can be an [`shootax.AbstractSampler`][], which draws new
+        samples for every epoch, or a stream of batches: a generator, a Grain loader, a PyTorch
+        `DataLoader` or anything else that yields `(x, y)`, `(x, y, sample_weight)`,
+        `(x, y, sample_weight, times)` or a dictionary with these names. For a model with one output,
+        targets can have shape `(samples,)`.
+    - `epochs`, `batch_size`: the number of epochs, and of samples in a batch. The batches of a stream
+        keep their own size.
+    - `steps_per_epoch`: for a stream, the number of batches in an epoch; by default one pass, if the
+        stream has a length.
+    - `loss`: `"mse"`, `"cross_entropy"` (targets are class numbers, starting from 0), or a function of
+        one prediction and one target.
     - `data_strength`, `penalty_strength`: the factors of the two terms of the objective.
     - `times`: the times at which trajectories are compared with the targets: `(times,)` for all
-        samples, or `(samples, times)` for each its own. Targets then have a time axis after the first.
+        samples, or `(samples, times)`. Targets then have a time axis after the first axis.
     - `sample_weight`: weights of the samples in the mean loss.
-    - `optimizer`: an [`shootax.Optimizer`][], which is Adam with a cosine schedule unless you say
-        otherwise; or a complete Optax optimiser such as `optax.lion(1e-3)`, whose updates are used as
-        they are. By default [`shootax.extend.recommended`][] chooses one for the model.
-    - `polish`: an [`shootax.LBFGS`][] that goes on from there on all samples at once, until the
-        objective is as low as it gets. Its epochs are added to those of the history.
+    - `optimizer`: an [`shootax.Optimizer`][], which by default is Adam with a cosine schedule; or a
+        complete Optax optimiser such as `optax.lion(1e-3)`, whose updates are used unchanged. By
+        default, [`shootax.extend.recommended`][] chooses an optimiser for the model.
+    - `polish`: an [`shootax.LBFGS`][] that continues after these epochs, on all samples at once, until
+        the objective does not fall any more. Its epochs are appended to the history.
     - `validation`: a fraction of the samples to hold out, or `(x, y)`, `(x, y, sample_weight)` or
         `(x, y, sample_weight, times)`; or a [`shootax.Validation`][] for early stopping.
-    - `checkpoint`: a file that holds the state of the training, renewed every 30 seconds and at the
-        end. If it exists, training resumes from it, bit for bit.
+    - `checkpoint`: a file for the state of the training, written every 30 seconds and at the end. If
+        it exists, training resumes from it, bit for bit.
     - `callbacks`: functions that are called after every epoch with a
-        [`shootax.extend.EpochReport`][]. The training stops after the epoch if one returns `True`. If
-        one raises an error, the checkpoint is written first. Numbers are the same with and without
-        callbacks.
-    - `seed`: of the order of the samples and of the validation split.
-    - `mesh`: devices that train together, with the results of one device to rounding: `"auto"` for all
-        there are, or a `jax.sharding.Mesh` with an axis `"data"`, over which every batch is shared
-        out, and for very many particles an axis `"particles"`. On a CPU, `"auto"` means one device
-        where a step is too short to be shared, and is the default after [`shootax.use_cores`][].
-    - `progress`: whether to show a progress bar; by default in a terminal only. Or a function that is
-        called with the number of epochs done and a text.
+        [`shootax.extend.EpochReport`][]. Training stops after the epoch if one of them returns `True`.
+        If one raises an error, the checkpoint is written first. The numbers are the same with and
+        without callbacks.
+    - `seed`: the seed for the order of the samples and for the validation split.
+    - `mesh`: devices that train together, with the results of one device up to rounding: `"auto"` for
+        all devices, or a `jax.sharding.Mesh` with an axis `"data"`, which shards every batch, and,
+        for very many particles, an axis `"particles"`. On a CPU, `"auto"` uses only one device if a
+        step is too short to be shared, and is the default after [`shootax.use_cores`][].
+    - `progress`: whether to show a progress bar; by default only in a terminal. Or a function that is
+        called with the number of completed epochs and a text.
 
     **Returns:** a [`shootax.FitResult`][] with the trained `net`, the `history` and the `seconds`.
 
-    **Raises:** [`shootax.DivergedError`][] when the loss is not finite. It says when and why, and
-    holds the last good model and the history in its `result`.
+    **Raises:** [`shootax.DivergedError`][] if the loss is not finite. The error says when and why, and
+    its `result` holds the last good model and the history.
 
     !!! example
 
@@ -118,19 +119,22 @@ def fit(
         print(len(log.getvalue().splitlines()))  # 3
         ```
     """
-    refuse_after_fork()  # the problem is already made by JAX
+    refuse_after_fork()  # JAX is needed from here on, to make the problem
     stream, steps = None, 0
     if is_stream(x):
         check_model(net, x)
         if polish is not None:
             raise ValueError(
                 "polish needs all samples at once, and a stream has them one batch after the other. "
-                "Polish on arrays, by another call of fit from the model of this one."
+                "Train on the stream without polish, and polish the result in another call of fit with "
+                "arrays."
             )
         stream, steps = opened(x, y, sample_weight, times, validation, steps_per_epoch)
         x, y, batch_size, times = example(stream, times)
     elif steps_per_epoch is not None:
-        raise ValueError("steps_per_epoch is for streams; arrays have an epoch of their own.")
+        raise ValueError(
+            "steps_per_epoch is for streams; with arrays, an epoch is one pass over them."
+        )
     problem = make_problem(
         net,
         x,
@@ -160,7 +164,7 @@ def fit(
 
 
 class FitOptions(TypedDict, total=False):
-    """The options that [`shootax.fit_many`][] shares with `fit`, where their defaults are."""
+    """The options that [`shootax.fit_many`][] shares with `fit`, which defines their defaults."""
 
     epochs: int
     batch_size: int

@@ -1,4 +1,4 @@
-"""Training of several nets of one kind."""
+"""Train several nets of one kind."""
 
 import inspect
 import os
@@ -34,27 +34,27 @@ def fit_many(
     progress: bool | Show | None = None,
     **options: Unpack[FitOptions],
 ) -> list[FitResult | DivergedError]:
-    """Trains several nets of one kind, for instance one from each of many seeds.
+    """Train several nets of one kind, for instance one for each of many seeds.
 
-    Small nets spend most of a step on overhead, which they share when they train as one program;
-    large ones do not, and are trained one after the other.
+    Small nets spend most of a step on overhead, which they share if they train as one program. Large
+    nets do not, and are trained one after the other.
 
     **Arguments:**
 
-    - `nets`: models that differ in the values of their arrays alone.
-    - `x`, `y`: inputs and targets, the same for all.
-    - `seed`: of the validation split, which all nets share, and of the order of the samples: net `i`
-        sees them in the order of `fit(..., seed=seed + i)`.
-    - `seeds`: one for each net instead, for the order of the samples.
-    - `together`: whether to train all as one program; by default chosen by their size.
-    - `checkpoint`: as in [`shootax.fit`][]; only for nets that train as one program.
+    - `nets`: models that differ only in the values of their arrays.
+    - `x`, `y`: inputs and targets, the same for all nets.
+    - `seed`: the seed for the validation split, which all nets share, and for the order of the
+        samples: net `i` sees them in the order of `fit(..., seed=seed + i)`.
+    - `seeds`: a list of seeds for the order of the samples, one for each net, instead of `seed + i`.
+    - `together`: whether to train all nets as one program; by default chosen by their size.
+    - `checkpoint`: as in [`shootax.fit`][]; only if the nets train as one program.
     - `progress`: as in [`shootax.fit`][].
     - `options`: `epochs`, `batch_size`, `loss`, `data_strength`, `penalty_strength`, `times`,
         `sample_weight`, `optimizer`, `polish`, `validation`, `mesh` and `callbacks`, as in
-        [`shootax.fit`][]. A callback is called for every net, whose number is the `index` of the
-        report, and stops it.
+        [`shootax.fit`][]. A callback is called for every net, which the `index` of the report
+        identifies. If it returns `True`, only that net stops.
 
-    **Returns:** for each net what [`shootax.fit`][] would return, or the error it would raise: one
+    **Returns:** for each net, what [`shootax.fit`][] would return, or the error it would raise. A net
     that diverges does not stop the others.
 
     !!! example
@@ -74,14 +74,14 @@ def fit_many(
     refuse_after_fork()
     if is_stream(x):
         raise ValueError(
-            "fit_many trains on arrays or a sampler, which all nets see again and again. For a stream, "
-            "call sx.fit for one net after the other."
+            "fit_many trains on arrays or a sampler, which all nets share. For a stream, call sx.fit for "
+            "each net."
         )
     nets = _checked(nets, x)
     if seeds is None:
         seeds = [as_seed(seed) + i for i in range(len(nets))]
     elif isinstance(seeds, str) or len(seeds) != len(nets):
-        raise ValueError(f"Give one seed for each net, got {len(seeds)} for {len(nets)} nets.")
+        raise ValueError(f"Give one seed for each net; got {len(seeds)} for {len(nets)} nets.")
     seeds = [as_seed(each, "Each of the seeds") for each in seeds]
     problem = make_problem(nets[0], x, y, seed=seed, **_with_defaults(options))
     if together is None:
@@ -90,8 +90,8 @@ def fit_many(
         return train(nets, seeds, problem, progress, Checkpoint.at(checkpoint))
     if checkpoint is not None:
         raise ValueError(
-            "Nets that train one after the other have no common checkpoint. Use together=True, or "
-            "`fit` with a file for each."
+            "Nets that train one after the other have no common checkpoint. Use together=True, or call "
+            "`fit` for each net with its own checkpoint."
         )
     outcomes = []
     for i, (net, own) in enumerate(zip(nets, seeds, strict=True)):
@@ -100,23 +100,23 @@ def fit_many(
 
 
 def _with_defaults(options: FitOptions) -> dict[str, Any]:
-    """All options of `fit` that nets share, where its signature has the defaults."""
+    """All options that `fit_many` shares with `fit`, with the defaults in the signature of `fit`."""
     known = inspect.signature(fit).parameters
     for name in options:
         if name not in FitOptions.__annotations__:
             shared = ", ".join(FitOptions.__annotations__)
-            raise TypeError(f"fit_many has no option {name!r}. Those it shares with fit: {shared}.")
+            raise TypeError(f"fit_many has no option {name!r}. It shares with fit: {shared}.")
     return {name: options.get(name, known[name].default) for name in FitOptions.__annotations__}
 
 
 def _checked(nets: Any, x: Any) -> list[Any]:
     if callable(nets) or not isinstance(nets, Sequence) or isinstance(nets, str):
         raise ValueError(
-            f"The first argument must be a list of models, got a {type(nets).__name__}. For one model "
+            f"The first argument must be a list of models, got a {type(nets).__name__}. For one model, "
             "use sx.fit."
         )
     if len(nets) == 0:
-        raise ValueError("There are no nets to train.")
+        raise ValueError("There are no nets to train: the list of models is empty.")
     kinds = []
     for net in nets:
         check_model(net, x)
@@ -124,20 +124,20 @@ def _checked(nets: Any, x: Any) -> list[Any]:
     odd = next((i for i, kind in enumerate(kinds) if kind != kinds[0]), None)
     if odd is not None:
         raise ValueError(
-            f"The nets must differ in the values of their arrays alone, but number {odd} has other "
-            "shapes or options than number 0. Train nets of different kinds by calls of their own."
+            f"The nets must differ only in the values of their arrays, but number {odd} has other "
+            "shapes or options than number 0. Train nets of different kinds with separate calls."
         )
     return list(nets)
 
 
-# Above this many numbers in the states of one evaluation, products take the time and not overhead.
+# With more numbers in the states of one evaluation, arithmetic takes more time than overhead.
 _LARGE = 8_000
 
 
 def pays_together(model: Any, batch_size: int) -> bool:
     """Whether nets of this kind train faster as one program.
 
-    **Arguments:** `model`, one of the nets; `batch_size`.
+    **Arguments:** `model`: one of the nets; `batch_size`: the number of samples in a batch.
 
     !!! example
 

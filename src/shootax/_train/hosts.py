@@ -1,7 +1,7 @@
-"""Several processes, on one machine or many, that train together: what they tell each other.
+"""Communication between several processes, on one or many machines, that train together.
 
-All run the same program, and must run it as often. Whatever depends on a clock, on a file or on a user's
-function is therefore decided by the first of them, or by all together.
+All processes must run the same program the same number of times. Decisions that depend on a clock, a file
+or a user's function are therefore made by the first process, or by all together.
 """
 
 import contextlib
@@ -20,7 +20,7 @@ def several() -> bool:
 
 
 def leads() -> bool:
-    """Whether this process is the one that writes files and shows progress."""
+    """Whether this is the first process, which writes files and shows progress."""
     return jax.process_index() == 0
 
 
@@ -35,14 +35,14 @@ def gathered(values: np.ndarray) -> list[np.ndarray]:
 
 
 def of_the_first(tree: PyTree) -> PyTree:
-    """The numbers that the first process has."""
+    """The numbers of the first process, on all processes."""
     if not several():
         return tree
     return jax.tree.map(np.asarray, multihost_utils.broadcast_one_to_all(tree))
 
 
 def bytes_of_the_first(content: bytes | None) -> bytes | None:
-    """The bytes that the first process has, or that it has none."""
+    """The bytes of the first process, on all processes, or `None` if it has none."""
     if not several():
         return content
     known = np.frombuffer(content or b"", np.uint8) if leads() else np.zeros(0, np.uint8)
@@ -54,19 +54,19 @@ def bytes_of_the_first(content: bytes | None) -> bytes | None:
 
 
 def highest(values: Any) -> np.ndarray:
-    """The largest of the numbers of all processes, entry by entry."""
+    """The maximum over all processes, entry by entry."""
     if not several():
         return np.asarray(values)
     return np.max(np.asarray(multihost_utils.process_allgather(np.asarray(values))), axis=0)
 
 
 _LOST = ("Gloo", "onnection closed", "UNAVAILABLE", "unhealthy", "heartbeat", "DEADLINE_EXCEEDED")
-"""Words of JAX where a process does not answer any more."""
+"""Parts of JAX's error messages when another process does not respond."""
 
 
 @contextlib.contextmanager
 def naming_lost_processes() -> Iterator[None]:
-    """Says what it means for a training when another process has gone, beside JAX's own words."""
+    """Replace JAX's error when another process is lost by one that says what to do."""
     try:
         yield
     except jax.errors.JaxRuntimeError as error:
@@ -74,6 +74,6 @@ def naming_lost_processes() -> Iterator[None]:
             raise
         raise RuntimeError(
             f"Process {jax.process_index()} of {jax.process_count()} stops: another process of this "
-            "training has ended or does not answer. Start all of them again; with the same checkpoint= "
-            "they go on from where it was written last, on any number of processes."
+            "training has ended or does not respond. Start all processes again. With the same "
+            "checkpoint=, training resumes from the last checkpoint, on any number of processes."
         ) from error

@@ -1,4 +1,4 @@
-"""What is known of a training outside the compiled program: histories, failures, the number of epochs."""
+"""Records of a training outside the compiled program: histories, failures, and the number of epochs."""
 
 import dataclasses
 import math
@@ -19,8 +19,8 @@ History = dict[str, list[float]]
 
 @dataclasses.dataclass
 class Ledger:
-    """The books of a training of one or more nets; `failures` says why nets diverged, `polished` after
-    how many epochs polishing began, if it did."""
+    """The records of a training of one or more nets. `failures` says why nets diverged, and `polished`
+    is the number of epochs before polishing began, if it did."""
 
     histories: list[History]
     failures: dict[int, str]
@@ -33,8 +33,8 @@ class Ledger:
         return cls([{name: [] for name in COLUMNS} for _ in range(nets)], {})
 
     def add(self, reports: Report, number: int, batches: int) -> list[int]:
-        """Takes in the reports of so many epochs, each of so many batches, and returns the nets that
-        came through the last."""
+        """Add the reports of `number` epochs, each with `batches` batches, and return the nets that
+        completed the last epoch."""
         reached = []
         for i, history in enumerate(self.histories):
             for k in range(number):
@@ -52,21 +52,21 @@ class Ledger:
         return reached
 
     def last(self, i: int) -> dict[str, float]:
-        """The newest numbers of a net."""
+        """The latest numbers of a net."""
         return {name: column[-1] for name, column in self.histories[i].items()}
 
     def describe(self) -> str:
-        """How it goes, for a progress bar."""
+        """A text about the current state, for a progress bar."""
         last = [history["objective"][-1] for history in self.histories if history["objective"]]
         return f"loss {np.mean(last):.4g}" if last else "diverged"
 
     def record(self, seconds: float) -> dict[str, Any]:
-        """All but the histories, as JSON can hold it."""
+        """All records except the histories, as JSON-serialisable values."""
         record = {"epoch": self.epochs, "failures": self.failures, "seconds": seconds}
         return record if self.polished is None else record | {"polished": self.polished}
 
     def begin_polish(self) -> None:
-        """Counts from the last epoch that any net came through, as they may have stopped early."""
+        """Begin polishing after the last epoch that any net completed: nets may have stopped early."""
         self.epochs = max(len(history["objective"]) for history in self.histories)
         self.polished = self.epochs
 
@@ -79,7 +79,7 @@ class Ledger:
         nets: int,
         path: str | os.PathLike,
     ) -> "Ledger":
-        """The inverse of `record`, for so many nets; `path` is the file it comes from."""
+        """The inverse of `record`, for `nets` nets. `path` is the file of the record, for messages."""
         failures: Any = record.get("failures")
         epochs: Any = record.get("epoch")
         seconds: Any = record.get("seconds")
@@ -99,8 +99,8 @@ class Ledger:
         )
         if not proper:
             raise FileFormatError(
-                f"The checkpoint {path} cannot be read: its history is not that of a training of this "
-                "kind. Remove it to train from the start."
+                f"The checkpoint {path} cannot be read: its history does not match this training. Remove "
+                "the file to train from the start."
             )
         reasons = {int(i): reason for i, reason in failures.items()}
         ordered = [{name: history[name] for name in COLUMNS} for history in histories]
@@ -108,7 +108,7 @@ class Ledger:
 
 
 def why(epoch: int, report: Report) -> str:
-    """What an epoch that diverged has to say."""
+    """The message about an epoch that diverged."""
     bad = np.flatnonzero(~np.isfinite(report.objective))
     value = float(report.learning_rate)
     rate = "" if math.isnan(value) else f"; the learning rate was {value:.3g}"
@@ -119,8 +119,8 @@ def why(epoch: int, report: Report) -> str:
     if len(bad) == 0:
         return (
             f"Training diverged in epoch {epoch}: the gradient is not finite{rate}. {advice} If the "
-            "gradient mode is Reversed, steps are too large to be inverted: take more of them, or "
-            "Checkpointed()."
+            "gradient mode is Reversed, the integrator's steps are too large to be inverted: use more "
+            "steps, or Checkpointed()."
         )
     batch = int(bad[0])
     terms = {"data loss": report.data[batch], "penalty": report.penalty[batch]}
@@ -132,7 +132,7 @@ def why(epoch: int, report: Report) -> str:
 
 
 def _of_batches(report: Report, batches: int) -> Report:
-    """Without the entries after the last batch."""
+    """Remove the entries after the last batch."""
     each = {name: getattr(report, name)[:batches] for name in ("objective", "data", "penalty")}
     return report._replace(**each)
 

@@ -1,4 +1,4 @@
-"""Several epochs in one call of a compiled program, for one net or for many at once."""
+"""Run several epochs in one call of a compiled program, for one net or for many at once."""
 
 import functools
 from collections.abc import Callable
@@ -27,11 +27,12 @@ def run_epochs(
     settings: Settings,
     recipe: Recipe,
 ) -> tuple[Progress, Report]:
-    """`number` epochs, at most as many as there are orders, and their reports along a leading axis.
+    """Run `number` epochs, at most as many as there are orders, and return the new state, and their
+    reports along a leading axis.
 
-    A net that diverges keeps the state from before that epoch, and one that does not run stays as it
-    is. Neither number is part of the program, so that calls of any length continue each other, bit
-    for bit.
+    A net that diverges keeps the state from before that epoch, and the state of a stopped net does not
+    change. Neither number of epochs is part of the program, so the results do not depend on how epochs
+    are divided into calls, bit for bit.
     """
 
     def epoch(i: Array, progress: Progress) -> tuple[Progress, Report]:
@@ -51,7 +52,7 @@ def run_polish(
     settings: Settings,
     recipe: Recipe,
 ) -> tuple[Progress, Report]:
-    """The same for epochs that polish, of which there are `MOST` at most."""
+    """Like `run_epochs`, for at most `MOST` polishing epochs."""
 
     def epoch(_: Array, progress: Progress) -> tuple[Progress, Report]:
         return polish_epoch(progress, frame, data, validation, settings, recipe)
@@ -93,7 +94,7 @@ def _repeated(
 def program(
     mapped: bool, options: tuple | None, sharing: Sharing | None = None
 ) -> Callable[..., tuple[Progress, Report]]:
-    """The compiled `run_epochs`, mapped over nets or not, with these options for the compiler, on one
+    """The compiled `run_epochs`, optionally mapped over nets, with the given compiler options, on one
     device or on many."""
     axes = (None, eqx.if_array(0), eqx.if_array(0), None, None, None, None, None)
     return _compiled(run_epochs, axes if mapped else None, options, sharing, training_specs)
@@ -103,7 +104,7 @@ def program(
 def polish_program(
     mapped: bool, options: tuple | None, sharing: Sharing | None = None
 ) -> Callable[..., tuple[Progress, Report]]:
-    """The compiled `run_polish`, in the same ways."""
+    """The compiled `run_polish`, with the same arguments as `program`."""
     axes = (None, eqx.if_array(0), None, None, None, None, None)
     return _compiled(run_polish, axes if mapped else None, options, sharing, polish_specs)
 

@@ -18,7 +18,7 @@ def squared_error(prediction: Array, target: Array) -> Float[Array, ""]:
 
 
 def cross_entropy(logits: Float[Array, " classes"], label: Array) -> Float[Array, ""]:
-    """The cross-entropy of a class, given by its number, under logits."""
+    """The cross-entropy of logits with a class, given by its number."""
     return -jax.nn.log_softmax(logits)[label.astype(int)]
 
 
@@ -26,7 +26,7 @@ LOSSES: dict[str, Loss] = {"mse": squared_error, "cross_entropy": cross_entropy}
 
 
 def loss_function(loss: Any) -> Loss:
-    """The loss called `loss`; a function is returned as it is."""
+    """The loss function named `loss`. A function is returned unchanged."""
     if callable(loss):
         return loss  # pyright: ignore[reportReturnType]
     if not isinstance(loss, str):

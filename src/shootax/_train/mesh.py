@@ -1,10 +1,10 @@
-"""One training on many devices: what each of them holds, and what they tell each other.
+"""Train on many devices: what each device holds, and how they communicate.
 
-The whole program of a training runs on every device. Parameters, and all that follows from them, are the
-same everywhere; each device has its part of every batch, and sees the particles and that part alone, as
-if there were no other. One sum over all devices makes the gradient of its gradients. So every form of the
-equations and every gradient mode works as on one device, and nothing is sent inside the time loop, but
-for the positions and momenta where particles are sharded, too.
+The whole program of a training runs on every device. Parameters, and everything computed from them, are
+the same on all devices. Each device has its own part of every batch, and computes with the particles and
+this part as if there were no other device. One sum over all devices combines their gradients. So every
+form of the equations and every gradient mode works as on one device, and there is no communication inside
+the time loop, except for the positions and momenta if particles are sharded, too.
 """
 
 import dataclasses
@@ -28,10 +28,10 @@ AXES = (DATA, PARTICLES)
 
 @dataclasses.dataclass(frozen=True)
 class Sharing:
-    """Devices that train together, `(data, particles)` of them.
+    """Devices that train together, as a mesh with the axes `(data, particles)`.
 
-    `bounds` has, for each device, the numbers of its first sample and of the one after its last. It is
-    empty where samples are drawn or come as a stream.
+    `bounds` has, for each device, the index of its first sample and that after its last one. It is
+    empty if samples come from a sampler or a stream.
     """
 
     mesh: Mesh
@@ -46,18 +46,18 @@ class Sharing:
         return self.mesh.shape[PARTICLES]
 
     def rounded(self, number: int) -> int:
-        """The next number that all devices can share evenly."""
+        """The smallest number, at least `number`, that all devices can share evenly."""
         return -(-number // self.devices) * self.devices
 
     # Inside the program.
 
     def own(self, values: Array) -> Array:
-        """This device's part of an array that all have."""
+        """This device's part of an array that all devices have."""
         size = values.shape[0] // self.devices
         return jax.lax.dynamic_slice_in_dim(values, jax.lax.axis_index(AXES) * size, size)
 
     def exchanged(self, shard: Array, index: Array) -> Array:
-        """This device's part of the samples `index`, from whichever device has each."""
+        """This device's part of the samples `index`, each from the device that holds it."""
         first, last = jnp.asarray(self.bounds)[jax.lax.axis_index(AXES)]
         here = (index >= first) & (index < last)
         found = shard[jnp.where(here, index - first, 0)]
@@ -71,8 +71,8 @@ class Sharing:
     # Around it.
 
     def over(self, run: Callable[..., Any], specs: Callable[..., Any]) -> Callable[..., Any]:
-        """The same function on all devices. `specs` says how its arguments are sharded; its results are
-        the same on all."""
+        """Run a function on all devices. `specs` specifies how its arguments are sharded. Its results
+        are the same on all devices."""
 
         def together(*arguments: Any) -> Any:
             arrays, rest = eqx.partition(arguments, eqx.is_array)
@@ -87,11 +87,11 @@ class Sharing:
         return together
 
     def replicated(self, tree: PyTree) -> PyTree:
-        """The arrays of a tree, the same on every device."""
+        """Put the arrays of a tree on every device."""
         return self._placed(tree, PartitionSpec(), lambda shape: shape)
 
     def sharded(self, tree: PyTree, axis: int = 0) -> PyTree:
-        """This process's part of arrays, spread over its devices along an axis."""
+        """Shard this process's part of arrays over its devices along an axis."""
         here = _devices_here(self)
         spec = PartitionSpec(*[None] * axis, AXES)
 
@@ -116,8 +116,8 @@ class Sharing:
 
 
 def as_sharing(mesh: Any, pays: Callable[[], bool]) -> Sharing | None:
-    """The option `mesh` of `fit`. For the cores of a CPU, `pays` says whether a batch is worth sharing
-    out; that is asked for `"auto"` only."""
+    """Convert the option `mesh` of `fit`. `pays` returns whether several cores of a CPU should share a
+    batch; it is called only for `"auto"`."""
     if mesh is None and shares_steps():
         mesh = "auto"
     if mesh is None:
@@ -145,15 +145,15 @@ def as_sharing(mesh: Any, pays: Callable[[], bool]) -> Sharing | None:
         raise ValueError(f"{expected}; got axes {names}.")
     if not any(device.process_index == jax.process_index() for device in devices.flat):
         raise ValueError(
-            "No device of the mesh belongs to this process. Make it of jax.devices(), which has those "
-            "of all processes."
+            "No device of the mesh belongs to this process. Make the mesh from jax.devices(), which has "
+            "the devices of all processes."
         )
     return Sharing(Mesh(devices, AXES))
 
 
 def placed(sharing: Sharing, data: Data | AbstractSampler) -> tuple[Sharing, Any]:
-    """Samples on the devices that hold them: those of a process on its own devices, evenly, filled up
-    with copies that nobody asks for. All devices know the weights of all samples."""
+    """Put samples on devices: those of a process evenly on its own devices, padded with copies that are
+    never used. All devices get the weights of all samples."""
     if isinstance(data, AbstractSampler):
         return sharing, sharing.replicated(data)
     process, owners = jax.process_index(), [d.process_index for d in sharing.mesh.devices.flat]
@@ -173,13 +173,13 @@ def placed(sharing: Sharing, data: Data | AbstractSampler) -> tuple[Sharing, Any
 
 
 def placed_validation(sharing: Sharing, data: Data | None) -> Data | None:
-    """Held-out samples, shared out as they come."""
+    """Shard held-out samples over the devices in their order."""
     return None if data is None else placed_evenly(sharing, data)
 
 
 def placed_evenly(sharing: Sharing, data: Data, block: int = 1) -> Data:
-    """Samples, shared out as they come, with whole blocks of them on every device; copies of weight
-    zero fill them up."""
+    """Shard samples over the devices in their order, in whole blocks on every device, padded with copies
+    of weight zero."""
     samples = data.sample_weight.shape[0]
     size = -(-even_share(sharing, samples) // block) * block
     full = filled(data, size * _devices_here(sharing))
@@ -189,7 +189,8 @@ def placed_evenly(sharing: Sharing, data: Data, block: int = 1) -> Data:
 
 
 def even_share(sharing: Sharing, samples: int) -> int:
-    """The samples of a device, where this process has so many: as many as the one with most has."""
+    """The number of samples of a device, if this process has `samples` samples: the largest number on
+    any device."""
     return int(highest(-(-samples // _devices_here(sharing))))
 
 
@@ -198,14 +199,14 @@ def _devices_here(sharing: Sharing) -> int:
 
 
 def filled(tree: PyTree, size: int) -> PyTree:
-    """Arrays with so many samples, the first ones repeated."""
+    """Extend arrays to `size` samples by repeating them."""
     return jax.tree.map(
         lambda leaf: np.take(np.asarray(leaf), np.arange(size) % leaf.shape[0], axis=0), tree
     )
 
 
 def training_specs(arrays: Any) -> Any:
-    """How the arguments of `run_epochs` are sharded."""
+    """The partition specs of the arguments of `run_epochs`."""
     number, progress, orders, frame, data, validation, settings, recipe = arrays
     apart, same = PartitionSpec(AXES), PartitionSpec()
     if isinstance(data, Data):
@@ -219,7 +220,7 @@ def training_specs(arrays: Any) -> Any:
 
 
 def polish_specs(arrays: Any) -> Any:
-    """How the arguments of `run_polish` are sharded."""
+    """The partition specs of the arguments of `run_polish`."""
     number, progress, frame, data, validation, settings, recipe = arrays
     apart, same = PartitionSpec(AXES), PartitionSpec()
     return (

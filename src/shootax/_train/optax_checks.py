@@ -1,4 +1,4 @@
-"""Optax optimisers of the user's own, looked at before training."""
+"""Check the user's Optax optimisers before training."""
 
 from typing import Any
 
@@ -9,26 +9,26 @@ import optax
 from jaxtyping import Array, PyTree
 
 STEPS = 3
-"""How many updates are tried: a warm-up may make nothing of the first."""
+"""The number of updates to try, because with a warm-up the first one may be zero."""
 
 
 def check_complete(optimizer: optax.GradientTransformation, model: Any) -> None:
-    """Raises unless the updates of an optimiser go down the gradient."""
+    """Raise an error if the updates of an optimiser ascend the gradient."""
     if _rise(optimizer, model) > 0:
         raise ValueError(
-            "The optimizer goes up the gradient: its updates have the sign of the gradient, as those "
-            "of optax.scale_by_adam() have. Give a complete optimiser such as optax.adam(1e-2), or "
-            "yours as sx.Optimizer(1e-2, transform=...)."
+            "The optimizer goes up the gradient: its updates have the sign of the gradient, as with "
+            "optax.scale_by_adam(). Give a complete optimiser such as optax.adam(1e-2), or pass yours "
+            "as sx.Optimizer(1e-2, transform=...)."
         )
 
 
 def check_transform(transform: optax.GradientTransformation, model: Any) -> None:
-    """Raises if a transformation goes down the gradient, and so is an optimiser already."""
+    """Raise an error if a transformation descends the gradient, and so is a complete optimiser."""
     if _rise(transform, model) < 0:
         raise ValueError(
-            "The transform goes down the gradient, as a complete optimiser such as optax.lion(1e-3) "
-            "does. Give that as fit(..., optimizer=optax.lion(1e-3)), or a bare transformation such as "
-            "optax.scale_by_lion() as the transform."
+            "The transform goes down the gradient, like a complete optimiser such as optax.lion(1e-3). "
+            "Pass a complete optimiser as fit(..., optimizer=optax.lion(1e-3)), or give a transformation "
+            "such as optax.scale_by_lion() as the transform."
         )
 
 
@@ -53,5 +53,5 @@ def _rise(optimizer: optax.GradientTransformation, model: Any) -> float:
             raise
         raise ValueError(
             "The optimizer needs more than the gradient and the parameters, as a line search does "
-            f"({error}), and `fit` has no more to give. Use another one, such as optax.adam(1e-2)."
+            f"({error}), but `fit` passes only these. Use another optimiser, such as optax.adam(1e-2)."
         ) from error

@@ -1,4 +1,4 @@
-"""The optimiser of a training and all that belongs to it."""
+"""The optimiser of a training, with all its options."""
 
 import dataclasses
 import inspect
@@ -13,7 +13,7 @@ from shootax._train.schedules import AbstractSchedule, Cosine
 
 @dataclasses.dataclass(frozen=True)
 class Optimizer:
-    """Adam, or another rule, with a schedule for its learning rate: an option of [`shootax.fit`][].
+    """Adam, or another update rule, with a learning-rate schedule: an option of [`shootax.fit`][].
 
     !!! example
 
@@ -34,7 +34,7 @@ class Optimizer:
 
     learning_rate: float = 0.01
     _: dataclasses.KW_ONLY
-    schedule: AbstractSchedule = Cosine()  # noqa: RUF009, it is frozen
+    schedule: AbstractSchedule = Cosine()  # noqa: RUF009, because it is frozen
     transform: optax.GradientTransformation | None = None
     clip: float | None = None
     weight_decay: Mapping[str, float] | None = None
@@ -71,25 +71,27 @@ class Optimizer:
 
 Optimizer.__init__.__doc__ = """**Arguments:**
 
-- `learning_rate`: the step size before the schedule.
-- `schedule`: of the learning rate: [`shootax.Cosine`][], [`shootax.Plateau`][] or
-    [`shootax.Constant`][]. A plateau is one of the objective on the validation data if there are any,
-    else on the training data.
+- `learning_rate`: the learning rate, which the schedule multiplies by a factor.
+- `schedule`: the schedule of the learning rate: [`shootax.Cosine`][], [`shootax.Plateau`][] or
+    [`shootax.Constant`][]. A plateau watches the objective on the validation data if there are any,
+    otherwise on the training data.
 - `transform`: an Optax gradient transformation in place of Adam's, such as `optax.scale_by_lion()`.
-    It gets the gradient as the arrays of the model; its result times the learning rate is subtracted.
+    It receives the gradient as the arrays of the model; its result times the learning rate is
+    subtracted.
 - `clip`: an upper limit for the norm of the gradient.
-- `weight_decay`: names of parts, and the decay of each as in AdamW: in every step it loses this
-    fraction of itself times the learning rate.
+- `weight_decay`: a dictionary from names of parts to their weight decay, as in AdamW: every step
+    subtracts this number times the learning rate times the parameters.
 - `ema`: decay of the exponential moving average (EMA) of the parameters, such as 0.99. If above 0, the
-    averaged model is the one that is validated and returned.
-- `freeze`: names of parts, and for how many first epochs each is held still (`None`: always), as in
-    `{"positions": 50, "lift": None}`; `"visible-positions"` is their part $x$ alone.
-- `lr_scale`: names of parts, and the factor of the learning rate for each, as in `{"momenta": 0.1}`.
-    It is a change of variables: the optimiser sees the parameters divided by the factor, so that the
-    norm that `clip` limits changes with it.
+    averaged model is validated and returned.
+- `freeze`: a dictionary from names of parts to the number of initial epochs in which they are frozen
+    (`None`: always), as in `{"positions": 50, "lift": None}`.
+- `lr_scale`: a dictionary from names of parts to factors of the learning rate, as in
+    `{"momenta": 0.1}`. It is a change of variables: the optimiser sees the parameters divided by the
+    factor, so the norm that `clip` limits also changes.
 
 A name is any part of the path of an array, such as `"lift"` or `"control.ensemble.q"`, or one of
-`"positions"`, `"momenta"`, `"visible-positions"` and `"visible-momenta"`.
+`"positions"` and `"momenta"` (those of the particles), `"visible-positions"` and `"visible-momenta"`
+(only their visible part $x$).
 """
 
 
@@ -99,7 +101,7 @@ def is_optax(value: Any) -> bool:
 
 
 def as_optimizer(value: Any) -> Optimizer | optax.GradientTransformation:
-    """The option `optimizer` of `fit`, or an error that says how to give it."""
+    """Check the option `optimizer` of `fit`."""
     if isinstance(value, Optimizer) or is_optax(value):
         return value
     expected = (
@@ -124,7 +126,7 @@ def _check_schedule(schedule: Any) -> None:
         raise ValueError(f"schedule is the class {schedule.__name__}; write {schedule.__name__}().")
     if callable(schedule):
         advice += (
-            "; put a schedule of Optax into an Optax optimiser, optimizer=optax.adam(schedule)"
+            "; use an Optax schedule in an Optax optimiser, as in optimizer=optax.adam(schedule)"
         )
     raise ValueError(f"schedule must not be {schedule!r}: {advice}.")
 

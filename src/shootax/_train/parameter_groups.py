@@ -1,4 +1,4 @@
-"""Parts of a model by name: to freeze them, to let them decay, to scale their learning rate."""
+"""Select parts of a model by name, to freeze them, decay them, or scale their learning rate."""
 
 import math
 from collections.abc import Mapping
@@ -18,11 +18,11 @@ VISIBLE = {"visible-positions": "ensemble.q", "visible-momenta": "ensemble.p"}
 
 
 def thaw_epochs(model: Any, freeze: Mapping[str, int | None] | None) -> PyTree:
-    """For every trainable array of `model`, the epoch from which on it is trained.
+    """For every trainable array of `model`, the first epoch in which it is trained.
 
     A name such as `"lift"`, `"ensemble.q"` or `"control"` stands for all arrays with it in their
-    path; `"positions"` and `"momenta"` stand for those of the particles, `"visible-positions"` and
-    `"visible-momenta"` for their part $x$ alone. `None` means always.
+    path. `"positions"` and `"momenta"` stand for those of the particles, `"visible-positions"` and
+    `"visible-momenta"` only for their visible part $x$. `None` means that the part is never trained.
     """
     epochs = {
         name: math.inf if number is None else float(number)
@@ -32,17 +32,17 @@ def thaw_epochs(model: Any, freeze: Mapping[str, int | None] | None) -> PyTree:
 
 
 def lr_scale_of(model: Any, scales: Mapping[str, float] | None) -> PyTree:
-    """For every trainable array of `model`, the product of all factors of the learning rate it got."""
+    """For every trainable array of `model`, the product of its factors of the learning rate."""
     return _spread(model, scales or {}, 1.0, np.multiply, "scale the learning rate of")
 
 
 def decay_of(model: Any, decay: Mapping[str, float] | None) -> PyTree:
-    """For every trainable array, the fraction of itself that it loses in a step of learning rate 1."""
+    """For every trainable array of `model`, its weight decay in a step with learning rate 1."""
     return _spread(model, decay or {}, 0.0, np.maximum, "decay")
 
 
 def _spread(model: Any, numbers: Mapping[str, float], default: float, join: Any, verb: str):
-    """`default` for every array, joined with the numbers of the names that it goes by."""
+    """For every array, `default` joined with the numbers of all names that match its path."""
     arrays = eqx.filter(model, eqx.is_inexact_array)
     paths = [entry_name(path) for path, _ in jax.tree.leaves_with_path(arrays)]
     values: dict[str, Any] = dict.fromkeys(paths, default)
@@ -54,7 +54,7 @@ def _spread(model: Any, numbers: Mapping[str, float], default: float, join: Any,
         if not hits:
             raise ValueError(
                 f"There is nothing called {name!r} to {verb}. The trainable arrays are: "
-                f"{', '.join(paths)}; a name is any part of such a path, or one of "
+                f"{', '.join(paths)}. Give any part of such a path, or one of "
                 f"{', '.join((*ALIASES, *VISIBLE))}."
             )
         for path in hits:
@@ -64,7 +64,7 @@ def _spread(model: Any, numbers: Mapping[str, float], default: float, join: Any,
 
 
 def _visible(model: Any) -> dict[str, np.ndarray]:
-    """For the particles of every net with a hidden state: which of their entries are visible."""
+    """Masks of the visible entries of the particles, for every net with a hidden state."""
     masks = {}
     found = jax.tree.leaves_with_path(model, is_leaf=lambda leaf: isinstance(leaf, Net))
     for path, net in found:

@@ -1,4 +1,4 @@
-"""All that a training needs but for the nets and their seeds, checked."""
+"""Check all inputs of a training, except the nets and their seeds."""
 
 import dataclasses
 import math
@@ -33,7 +33,7 @@ from shootax._train.validation import as_validation
 
 
 class Problem(NamedTuple):
-    """Data and options in the form that the compiled program takes them."""
+    """Data and options in the form that the compiled program takes."""
 
     data: Data | AbstractSampler
     validation: Data | None
@@ -41,11 +41,11 @@ class Problem(NamedTuple):
     recipe: Recipe
     epochs: int
     callbacks: tuple[Callback, ...]
-    weight: np.ndarray  # of the samples without those that fill the arrays up
+    weight: np.ndarray  # sample weights without padding
     polish: LBFGS | None = None
 
     def placed(self) -> "Problem":
-        """The same problem, its arrays on the devices that train together, if there are several."""
+        """The same problem, with its arrays on the devices that train together, if there are several."""
         sharing = self.recipe.sharing
         if sharing is None:
             return self
@@ -59,7 +59,7 @@ class Problem(NamedTuple):
 
     @property
     def steps(self) -> int:
-        """The number of steps of all epochs but those that polish."""
+        """The number of steps of all epochs without polishing."""
         return self.epochs * int(self.settings.size.filled)
 
     def orders(self, seeds: Sequence[int]) -> Orders:
@@ -90,15 +90,15 @@ def make_problem(
     mesh: Any = None,
     polish: Any = None,
 ) -> Problem:
-    """Checks everything a user handed in. The options are those of [`shootax.fit`][]."""
+    """Check all arguments from the user. The options are those of [`shootax.fit`][]."""
     check_model(net, x)
     epochs = checks.positive_integer(epochs, "epochs")
     batch_size = checks.positive_integer(batch_size, "batch_size")
     held, finish = as_validation(validation), as_polish(polish)
     if finish is not None and isinstance(x, AbstractSampler):
         raise ValueError(
-            "polish needs the same samples in every epoch, and a sampler draws new ones. Draw once, and "
-            "give x and y; or leave out polish."
+            "polish needs the same samples in every epoch, but a sampler draws new ones. Draw samples "
+            "once and give them as x and y, or leave out polish."
         )
     measure = loss_function(loss)
     chosen = recommended(net, epochs) if optimizer is None else as_optimizer(optimizer)
@@ -115,12 +115,12 @@ def make_problem(
     check_integrators(net, sharing)
     if several() and not (held.data is None or isinstance(held.data, tuple)):
         raise ValueError(
-            "Several processes do not hold out a fraction of their data: give the validation data as "
-            "(x, y), each process its part."
+            "A fraction cannot be held out with several processes. Give the validation data as (x, y), "
+            "where each process has its own part."
         )
     if sharing is None and several():
         raise ValueError(
-            'There are several processes: train with mesh="auto", or each would train by itself.'
+            'There are several processes. Train with mesh="auto", otherwise each would train on its own.'
         )
     if sharing is not None and isinstance(data, Data):
         weight = np.concatenate(gathered(weight))
@@ -150,23 +150,24 @@ def make_problem(
 
 
 SHARED = 20_000
-"""From about so many numbers in the states of one evaluation on, cores that share a batch gain by it."""
+"""The approximate size of the states of one evaluation above which cores that share a batch are faster
+than one."""
 
 THREADED = 20_000_000
-"""From about so many operations of the particles in one evaluation on, XLA shares out the products among
-threads by itself. That gains more than devices do, which move the particles once on each core."""
+"""The approximate number of operations for the particles in one evaluation above which XLA runs products
+with several threads. This is faster than several devices, each of which moves all particles."""
 
 
 def pays_shared(model: Any, batch_size: int) -> bool:
-    """Whether the cores of a CPU should share the batch, as devices: the step is long enough for it, and
-    most of it is not the particles'."""
+    """Whether the cores of a CPU should share the batch as devices. This pays if a step is long enough
+    and most of it is not spent on the particles."""
     fixed = not any(isinstance(net.integrator, Dopri5 | Tsit5) for net in nets_in(model))
     work = max((net.work(batch_size) for net in nets_in(model)), default=SHARED)
     return fixed and work >= SHARED and not _threads_pay(model, batch_size)
 
 
 def _threads_pay(model: Any, batch_size: int) -> bool:
-    """Whether most of the work is the particles', in products large enough to be shared by threads."""
+    """Whether particles take most of the work, in products large enough for several threads."""
     for net in nets_in(model):
         control, blocks = net.control, net.field.as_blocks()
         if not isinstance(control, Particles) or blocks is None:
@@ -180,33 +181,33 @@ def _threads_pay(model: Any, batch_size: int) -> bool:
 
 
 def _steady(integrator: Any) -> bool:
-    """Whether all devices do the same operations, however the particles move."""
+    """Whether all devices do the same operations, independently of how the particles move."""
     explicit = isinstance(integrator, Euler | Heun | RK4)
     return explicit and isinstance(integrator.gradient, Direct | Checkpointed)
 
 
 def check_integrators(model: Any, sharing: Sharing | None) -> None:
-    """Raises where devices that share a batch, or the particles, would take different steps."""
+    """Raise an error if devices that share a batch, or the particles, would take different steps."""
     for net in [] if sharing is None or sharing.devices == 1 else nets_in(model):
         integrator = net.integrator
         if isinstance(integrator, Dopri5 | Tsit5):
             raise ValueError(
-                f"{type(integrator).__name__} chooses its steps by the whole batch, and on several "
-                "devices no one sees it. Train with a fixed number of steps, such as sx.RK4(steps=10), "
-                "or without mesh."
+                f"{type(integrator).__name__} chooses its steps by the whole batch, but each of several "
+                "devices has only a part of it. Use an integrator with fixed steps, such as "
+                "sx.RK4(steps=10), or train without mesh."
             )
         if sharing is None or sharing.particle_devices == 1:
             continue
         if not _steady(integrator):
             raise ValueError(
-                "Particles are spread over devices with Euler, Heun or RK4 and the gradient modes "
-                f"Direct and Checkpointed; got {integrator}. Use one of these, or a mesh with the "
-                'axis "data" alone.'
+                "Particles can be sharded over devices only with Euler, Heun or RK4, and the gradient "
+                f"modes Direct and Checkpointed; got {integrator}. Use one of these, or a mesh with "
+                'only the axis "data".'
             )
 
 
 def as_seed(seed: Any, name: str = "seed") -> int:
-    """A seed, or an error: random keys and NumPy's generators both take these."""
+    """Check a seed, for both JAX's random keys and NumPy's generators."""
     try:
         whole = -1 if isinstance(seed, bool) else operator.index(seed)
     except TypeError:
@@ -217,14 +218,14 @@ def as_seed(seed: Any, name: str = "seed") -> int:
 
 
 def check_model(net: Any, x: Any) -> None:
-    """Raises unless a model and then data were given."""
+    """Raise an error unless the first two arguments are a model and data."""
     order = "The order is fit(net, x, y)"
     if not callable(net) or isinstance(net, AbstractSampler):
         raise ValueError(f"The first argument must be a model, got {_kind(net)}. {order}.")
     if not jax.tree.leaves(eqx.filter(net, eqx.is_inexact_array)):
         raise ValueError(
-            f"{type(net).__name__} has no parameters to train: give a model whose arrays JAX can see, "
-            "such as a sx.Net or another equinox.Module."
+            f"{type(net).__name__} has no parameters to train. Give a model whose arrays are visible to "
+            "JAX, such as a sx.Net or another equinox.Module."
         )
     if callable(x) and not isinstance(x, AbstractSampler):
         raise ValueError(f"x must be arrays or a sx.AbstractSampler, got {_kind(x)}. {order}.")

@@ -1,4 +1,4 @@
-"""Progress in a terminal, and silence elsewhere."""
+"""Show progress, by default only in a terminal."""
 
 import sys
 from collections.abc import Callable, Iterator
@@ -9,14 +9,14 @@ Show = Callable[[int, str], None]
 
 @contextmanager
 def progress_bar(title: str, total: int, wanted: bool | Show | None) -> Iterator[Show]:
-    """A function that shows how far the work is. By default only where stderr is a terminal."""
+    """Yield a function that shows progress. By default, there is a bar only if stderr is a terminal."""
     if callable(wanted):
         yield wanted
         return
     if wanted is not None and not isinstance(wanted, bool):
         raise ValueError(
-            "progress must be True, False, None (a bar in a terminal only) or a function of the number "
-            f"of epochs done and a text; got {wanted!r}."
+            "progress must be True, False, None (a bar only in a terminal) or a function of the number "
+            f"of completed epochs and a text; got {wanted!r}."
         )
     if wanted is None:
         wanted = sys.stderr.isatty()

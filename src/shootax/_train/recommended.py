@@ -1,4 +1,4 @@
-"""The optimiser of a training for which none is given."""
+"""The default optimiser of a training."""
 
 from typing import Any
 
@@ -14,21 +14,22 @@ from shootax._train.optimizer import Optimizer
 from shootax._train.schedules import Cosine
 
 FROZEN = 0.1
-"""The fraction of the epochs for which visible positions stay where they start."""
+"""The fraction of the epochs in which visible positions are frozen at their initial values."""
 
-_USUAL = 0.2  # makes the usual learning rate of modules, 0.01, of 0.05
+_USUAL = 0.2  # reduces 0.05 to 0.01, the usual learning rate of modules
 
 
 def recommended(model: Any, epochs: int = 500) -> Optimizer:
-    """The optimiser that [`shootax.fit`][] takes where you give none: print it, or change a part of it
-    with `dataclasses.replace`.
+    """The default optimiser of [`shootax.fit`][]. Print it, or change a part of it with
+    `dataclasses.replace`.
 
-    For a [`shootax.Net`][] with particles, a hidden state and θ* in closed form it is Adam at 0.05 with
-    a warm-up, clipped gradients, momenta at a scale of $1/K$ (a step in all of them moves θ $K$ times
-    as far as a step in one), the affine lift at a scale of 3, and visible positions that stay for the
-    first tenth of the epochs. For anything else it is `Optimizer()`.
+    For a [`shootax.Net`][] with particles, a hidden state and θ* in closed form, it is Adam with a
+    learning rate of 0.05, a warm-up and clipped gradients. The learning rate of momenta is scaled by
+    $1/K$ (a step in all of them moves θ $K$ times as far as a step in one), that of the affine lift by
+    3, and visible positions are frozen for the first tenth of the epochs. For any other model it is
+    `Optimizer()`.
 
-    **Arguments:** the `model`, and the number of `epochs` that it is to be trained for.
+    **Arguments:** `model`: the model to train; `epochs`: the number of epochs to train it for.
 
     !!! example
 
@@ -52,7 +53,7 @@ def recommended(model: Any, epochs: int = 500) -> Optimizer:
         ("readout", model.readout, LinearReadout),
     ):
         if not isinstance(part, known) and jax.tree.leaves(eqx.filter(part, eqx.is_inexact_array)):
-            scale[name] = _USUAL  # a module of its own kind
+            scale[name] = _USUAL  # another kind of module
     still = int(FROZEN * epochs)
     return Optimizer(
         0.05,
@@ -64,7 +65,7 @@ def recommended(model: Any, epochs: int = 500) -> Optimizer:
 
 
 def _is_usual(model: Any) -> bool:
-    """Whether a model is a net of the kind that the numbers were found with."""
+    """Whether a model is a net of the kind that these settings were tuned for."""
     if not isinstance(model, Net) or not isinstance(model.control, AbstractParticleControl):
         return False
     state = model.field.state

@@ -1,4 +1,4 @@
-"""What a training returns, and what it reports after every epoch."""
+"""The result of a training, and the report after every epoch."""
 
 import math
 from collections.abc import Callable
@@ -16,11 +16,11 @@ class FitResult(NamedTuple):
     **Arguments:**
 
     - `net`: the trained model.
-    - `history`: for each of `objective`, `data`, `penalty`, `validation` and `learning_rate` an array
+    - `history`: for each of `objective`, `data`, `penalty`, `validation` and `learning_rate`, an array
         with one entry per epoch. The first three are means over the batches; the learning rate is
-        that of the last batch; what does not exist is NaN.
-    - `seconds`: how long the training took, including compilation and earlier parts of a training
-        that was resumed.
+        that of the last batch. Numbers that do not exist are NaN.
+    - `seconds`: the duration of the training, including compilation and, for a resumed training, the
+        parts before the interruption.
 
     !!! example
 
@@ -46,15 +46,15 @@ class FitResult(NamedTuple):
 
 
 class EpochReport:
-    """What callbacks of [`shootax.fit`][] receive after every epoch.
+    """The argument of callbacks of [`shootax.fit`][] after every epoch.
 
-    - `epoch`: its number, from 1.
+    - `epoch`: the number of the epoch, starting from 1.
     - `objective`, `data`, `penalty`: means over the batches of the epoch.
-    - `validation`: the loss on the validation data after the epoch, NaN without any.
-    - `learning_rate`: of the last batch, NaN with an Optax optimiser of your own.
-    - `seconds`: since the training began.
+    - `validation`: the loss on the validation data after the epoch, NaN if there are none.
+    - `learning_rate`: the learning rate of the last batch, NaN with a complete Optax optimiser.
+    - `seconds`: the time since the training began.
     - `index`: the number of the net in [`shootax.fit_many`][], 0 in `fit`.
-    - `net`: the model after the epoch (with `ema`, the averaged one), built when you access it.
+    - `net`: the model after the epoch (with `ema`, the averaged one), constructed on access.
     """
 
     __slots__ = (*COLUMNS, "_build", "epoch", "index", "seconds")
@@ -71,7 +71,7 @@ class EpochReport:
 
         - `epoch`, `seconds`, `index`: as above.
         - `numbers`: the five columns of the history, by name.
-        - `build`: returns the model.
+        - `build`: a function that returns the model.
         """
 
         self.epoch, self.seconds, self.index, self._build = epoch, seconds, index, build
@@ -83,7 +83,7 @@ class EpochReport:
         return self._build()
 
     def numbers(self) -> dict[str, float]:
-        """All numbers of the report that exist, by name: ready for JSON or a logger of metrics."""
+        """All numbers of the report that are not NaN, by name, for JSON or a metrics logger."""
         names = ("epoch", *COLUMNS, "seconds")
         values = {name: getattr(self, name) for name in names}
         return {name: value for name, value in values.items() if not math.isnan(value)}

@@ -1,4 +1,4 @@
-"""Arrays as they come from a user, checked and split for training."""
+"""Check the user's arrays, and split them for training."""
 
 import abc
 from typing import Any, NamedTuple
@@ -14,7 +14,7 @@ from shootax._arrays import as_arrays, as_numbers
 
 
 class Data(NamedTuple):
-    """Samples: inputs, targets, their weights, and, where each has its own, times."""
+    """Samples: inputs, targets, weights, and, if these differ between samples, times."""
 
     x: PyTree[Array]
     y: PyTree[Array]
@@ -23,7 +23,7 @@ class Data(NamedTuple):
 
 
 class AbstractSampler(eqx.Module):
-    """Samples that are drawn anew for every epoch, as part of its compiled program.
+    """A source of samples that are drawn anew for every epoch, as part of its compiled program.
 
     !!! example
 
@@ -46,22 +46,22 @@ class AbstractSampler(eqx.Module):
 
     @abc.abstractmethod
     def __call__(self, key: PRNGKeyArray) -> tuple[PyTree[Array], PyTree[Array]]:
-        """Inputs and targets, with samples along the leading axis."""
+        """Draw inputs and targets, with samples along the leading axis."""
 
 
 def prepare(
     x: Any, y: Any, sample_weight: Any, times: Any, validation: Any, seed: int
 ) -> tuple[Data | AbstractSampler, Data | None, tuple[float, ...] | None]:
-    """Checked arrays for training and validation, and the times that all samples share.
+    """Return checked data for training and validation, and the times that all samples share.
 
-    `validation` is the data of a `Validation`, whose kind is known.
+    `validation` is the `data` of a `Validation`, which has checked its kind.
     """
     each = np.ndim(times) == 2
     shared = None if times is None or each else _shared_times(times)
     if isinstance(x, AbstractSampler):
         if y is not None or sample_weight is not None or each:
             raise ValueError(
-                "A sampler draws x and y: leave out y, sample_weight, and times for each sample."
+                "A sampler draws x and y: leave out y, sample_weight, and times that differ by sample."
             )
         if validation is not None and not isinstance(validation, tuple):
             raise ValueError("With a sampler, give the validation data as a pair (x, y).")
@@ -88,19 +88,19 @@ def _shared_times(times: Any) -> tuple[float, ...]:
     array = np.asarray(as_numbers(times))
     if array.ndim != 1 or array.size == 0 or array.dtype.kind not in "fiu":
         raise ValueError(
-            "times must be numbers of shape (times,), or (samples, times) for each sample its own; "
+            "times must be numbers of shape (times,), or (samples, times) if they differ by sample; "
             f"got {array.dtype} of shape {array.shape}."
         )
     return tuple(float(t) for t in array)
 
 
 def _given(validation: tuple, each: bool) -> Data:
-    """Held-out data that the user chose; `each` says whether samples have their own times."""
+    """Held-out data chosen by the user. `each` says whether the times differ by sample."""
     x, y, sample_weight, times = (*validation, None, None)[:4]
     if each != (times is not None):
         raise ValueError(
-            "With times for each sample, give the validation split as a fraction, or with times "
-            "of its own, (x, y, sample_weight, times); and only then."
+            "The validation data must have times, (x, y, sample_weight, times), if and only if the "
+            "training times differ by sample. Or give a fraction of the samples to hold out."
         )
     return _data(x, y, sample_weight, times, "validation ")
 
@@ -131,13 +131,13 @@ def _data(x: Any, y: Any, sample_weight: Any, times: Any, what: str) -> Data:
         times = as_floats(times)
         if times.shape[0] != samples:
             raise ValueError(
-                f"times must have a line for each of {samples} samples, got {times.shape}."
+                f"times must have an entry for each of {samples} samples, got shape {times.shape}."
             )
     return Data(x, y, weight, times)
 
 
 def drawn(sampler: AbstractSampler, key: PRNGKeyArray) -> Data:
-    """The samples of one epoch."""
+    """Draw the samples of one epoch."""
     x, y = sampler(key)
     return Data(x, y, jnp.ones(jax.tree.leaves(x)[0].shape[0]), None)
 
@@ -150,7 +150,7 @@ def sample_count(data: Data | AbstractSampler) -> int:
 
 
 def as_floats(values: Any) -> Array:
-    """Numbers of any kind in the default precision."""
+    """Convert numbers of any kind to floats in the default precision."""
     array = np.asarray(as_numbers(values))
     if array.dtype.kind not in "fiub":
         raise ValueError(f"Data must be numbers, got an array of dtype {array.dtype}.")

@@ -1,4 +1,4 @@
-"""Schedules of the learning rate, as factors of that of the optimiser."""
+"""Learning-rate schedules, as factors of the optimiser's learning rate."""
 
 import abc
 from typing import Any, NamedTuple
@@ -41,7 +41,7 @@ class AbstractSchedule(eqx.Module):
 
     @abc.abstractmethod
     def factor(self, state: Any, progress: Float[Array, ""]) -> Float[Array, ""]:
-        """What the learning rate is multiplied by, a fraction `progress` into the training."""
+        """The factor of the learning rate, when the fraction `progress` of the training is done."""
 
     @abc.abstractmethod
     def observe(self, state: Any, loss: Float[Array, ""]) -> Any:
@@ -71,7 +71,7 @@ class Constant(AbstractSchedule):
 
 
 class Cosine(AbstractSchedule):
-    """A linear warm-up, then half a cosine down to `floor`.
+    """A linear warm-up, followed by half a cosine down to `floor`.
 
     !!! example
 
@@ -109,7 +109,7 @@ class Cosine(AbstractSchedule):
 Cosine.__init__.__doc__ = """**Arguments:**
 
 - `warmup`: the fraction of the training over which the learning rate rises.
-- `floor`: the factor at the end.
+- `floor`: the factor at the end of the training.
 """
 
 
@@ -121,9 +121,9 @@ class PlateauState(NamedTuple):
 
 
 class Plateau(AbstractSchedule):
-    """Multiplies the learning rate by `drop` when the loss has stopped improving.
+    """Multiply the learning rate by `drop` when the loss has stopped improving.
 
-    The defaults, but for the drop of the paper, are those of PyTorch's `ReduceLROnPlateau`.
+    The defaults are those of PyTorch's `ReduceLROnPlateau`, except `drop`, which is that of the paper.
 
     !!! example
 
@@ -175,9 +175,10 @@ class Plateau(AbstractSchedule):
 
 Plateau.__init__.__doc__ = """**Arguments:**
 
-- `drop`: the factor of each drop.
-- `patience`: the learning rate drops when the loss has not improved at more than so many checks.
-- `threshold`: an improvement is one by more than this fraction.
-- `floor`: the smallest factor.
-- `every`: the loss is checked after the first epoch, and then every so many epochs.
+- `drop`: the factor by which the learning rate drops each time.
+- `patience`: the number of successive checks without improvement after which the next one lowers the
+    learning rate.
+- `threshold`: the loss counts as improved if it falls by more than this fraction.
+- `floor`: the smallest factor of the learning rate.
+- `every`: the number of epochs between checks of the loss. The first check is after the first epoch.
 """

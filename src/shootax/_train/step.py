@@ -1,4 +1,4 @@
-"""One training step as one small compiled program, for loops of your own."""
+"""One training step as one small compiled program, for your own training loops."""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -16,7 +16,7 @@ from shootax._train.update import Moving, advance, begin, step_sizes, take_apart
 
 
 class StepState(NamedTuple):
-    """What changes with every step: parameters, state of the optimiser, moving average; and the
+    """The state of a training between steps: parameters, optimiser state and moving average, and the
     number of steps."""
 
     moving: Moving
@@ -24,10 +24,11 @@ class StepState(NamedTuple):
 
 
 class TrainingStep:
-    """The step of [`shootax.fit`][] for any model and objective.
+    """The training step of [`shootax.fit`][] for any model and objective.
 
-    All parameters are one vector, so that Adam is a handful of operations however many arrays the
-    model has: with small models the time goes into the number of operations, not into arithmetic.
+    All parameters are concatenated to one vector, so that Adam needs only a few operations, however
+    many arrays the model has. For small models, the number of operations takes the time, not the
+    arithmetic.
 
     !!! example
 
@@ -58,18 +59,18 @@ class TrainingStep:
     ):
         """**Arguments:**
 
-        - `model`: any Equinox module; its arrays of floating-point numbers are trained.
-        - `objective`: `objective(model, *batch)`, the number to minimise.
-        - `optimizer`: an [`shootax.Optimizer`][] with `schedule=sx.Constant()`, as a loop of your own
-            has no known length; `freeze` then counts steps instead of epochs. Or a complete Optax
+        - `model`: any Equinox module; its floating-point arrays are trained.
+        - `objective`: a function `objective(model, *batch)` that returns the number to minimise.
+        - `optimizer`: an [`shootax.Optimizer`][] with `schedule=sx.Constant()`, because the length of
+            your loop is not known; `freeze` then counts steps instead of epochs. Or a complete Optax
             optimiser, which may have a schedule.
         """
         optimizer = as_optimizer(optimizer)
         if isinstance(optimizer, Optimizer) and not isinstance(optimizer.schedule, Constant):
             raise ValueError(
-                f"TrainingStep does not know how many steps there will be, which {optimizer.schedule} "
-                "needs. Use Optimizer(..., schedule=sx.Constant()), or an Optax optimiser with a "
-                "schedule of its own."
+                f"TrainingStep does not know how many steps there will be, but {optimizer.schedule} "
+                "depends on this. Use Optimizer(..., schedule=sx.Constant()), or an Optax optimiser "
+                "with its own schedule."
             )
         if not callable(objective):
             raise ValueError(
@@ -78,7 +79,7 @@ class TrainingStep:
         self._start, self._frame = take_apart(model)
         self._objective = objective
         self._rule, self._numbers = translate(optimizer, model)
-        # A step is called often, or it would not be worth compiling on its own.
+        # Assume that the step is called often; otherwise it would not be worth compiling.
         options = compiler_options(self._start.size, LONG, self._start)
         wanted: Any = {} if options is None else {"compiler_options": dict(options)}
         self.compiled = jax.jit(self.pure, donate_argnums=0, **wanted)
@@ -86,7 +87,7 @@ class TrainingStep:
     def init(self) -> StepState:
         """The state before the first step."""
         moving = begin(jnp.copy(self._start), self._frame, self._rule)
-        # Every array of its own, as a step uses up the state it is given.
+        # Copy every array, because a step donates the buffers of its state.
         return jax.tree.map(jnp.copy, StepState(moving, jnp.zeros((), int)))
 
     def model(self, state: StepState) -> Any:
@@ -96,12 +97,13 @@ class TrainingStep:
     def __call__(
         self, state: StepState, *batch: PyTree[Array]
     ) -> tuple[StepState, Float[Array, ""]]:
-        """The state after a step, and the objective before it. The given state is used up."""
+        """Return the state after a step, and the objective before it. The buffers of the given state
+        are donated, so you cannot use it again."""
         with keeping_programs:
             return self.compiled(state, *batch)
 
     def pure(self, state: StepState, *batch: PyTree[Array]) -> tuple[StepState, Float[Array, ""]]:
-        """The step, not compiled: to be mapped over seeds, or to be part of a larger program."""
+        """The step without compilation, to map it over seeds or use it in a larger program."""
         numbers, rule = self._numbers, self._rule
 
         def objective(vector: Array) -> tuple[Array, None]:

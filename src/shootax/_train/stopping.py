@@ -1,6 +1,6 @@
-"""When training ends before its last epoch: nothing else decides it.
+"""Decide whether training ends before its last epoch.
 
-A training runs until its patience is over, a callback stops it, or its numbers are not finite.
+Training stops if its patience is exhausted, a callback stops it, or its numbers are not finite.
 """
 
 from typing import Any, NamedTuple
@@ -23,15 +23,15 @@ class Best(NamedTuple):
 
 
 def unknown(parameters: PyTree) -> Best:
-    """Before the first epoch, anything will be better."""
-    # With a dtype of its own, as it has later: a program is compiled for each kind of infinity.
+    """The state before the first epoch, with an infinite loss."""
+    # With an explicit dtype, as in later epochs, so that the program is not compiled twice.
     infinity = np.asarray(np.inf, jnp.result_type(float))
     zero = np.zeros((), jnp.result_type(int))
     return Best(parameters, *jax.device_put((infinity, zero)))
 
 
 def observe(best: Best, parameters: PyTree, loss: Array) -> Best:
-    """The better of two; a loss that is not a number is never better."""
+    """The better of two sets of parameters. NaN is never better."""
     better = loss.astype(best.loss.dtype) < best.loss
     chosen = jax.tree.map(lambda new, old: jnp.where(better, new, old), parameters, best.parameters)
     lowest = jnp.where(better, loss.astype(best.loss.dtype), best.loss)
@@ -39,7 +39,7 @@ def observe(best: Best, parameters: PyTree, loss: Array) -> Best:
 
 
 def next_status(progress: Any, report: Any, patience: Array) -> Array:
-    """The status after an epoch that ran."""
+    """The status after an epoch that was run."""
     finite = jnp.isfinite(report.objective).all()
     finite &= jnp.all(jnp.isfinite(progress.moving.parameters))
     status = jnp.full_like(progress.status, RUNNING)

@@ -1,4 +1,4 @@
-"""The options of a training on a stream, checked, in the form that all trainings have."""
+"""Check the options of a training on a stream, and convert them to the form for all trainings."""
 
 from typing import Any
 
@@ -21,11 +21,11 @@ _ENDLESS = 10**9
 def opened(
     x: Any, y: Any, sample_weight: Any, times: Any, validation: Any, steps_per_epoch: int | None
 ) -> tuple[Stream, int]:
-    """The stream with its first batch looked at, and the number of batches in an epoch."""
+    """Open a stream, and return it with the number of batches in an epoch."""
     if y is not None or sample_weight is not None or np.ndim(times) == 2:
         raise ValueError(
             "A stream yields targets, weights and times with its batches: leave out y, sample_weight, "
-            "and times for each sample."
+            "and times that differ by sample."
         )
     held = as_validation(validation).data
     if held is not None and not isinstance(held, tuple):
@@ -43,13 +43,13 @@ def opened(
 
 
 def example(stream: Stream, times: Any) -> tuple[PyTree[Array], PyTree[Array], int, Any]:
-    """Inputs and targets of the shapes that the stream has, their number, and the times."""
+    """Return zero inputs and targets with the shapes of the stream, the batch size, and the times."""
     zeros = jax.tree.map(np.zeros_like, (stream.first.x, stream.first.y))
     return *zeros, stream.size, times if stream.first.times is None else stream.first.times
 
 
 def of_stream(problem: Problem, stream: Stream, steps: int) -> Problem:
-    """The problem, with targets of the stream in the shape that the loss expects, and no data."""
+    """Adapt a problem to a stream, whose targets get the shape that the loss expects."""
     data = problem.data
     assert isinstance(data, Data)
     stream.target_shapes = [leaf.shape[1:] for leaf in jax.tree.leaves(data.y)]

@@ -1,4 +1,4 @@
-"""Training on a stream: several batches in one call of a compiled program, while the next are drawn."""
+"""Train on a stream: one call of a compiled program takes several batches, while the next are drawn."""
 
 import contextlib
 import functools
@@ -45,11 +45,11 @@ from shootax._train.streams import Stream
 from shootax._train.update import Frame, take_apart
 
 MOST, BYTES = 64, 32 * 2**20
-"""The largest number of batches in one call, and of bytes, if one batch alone is not larger."""
+"""The maximal numbers of batches and of bytes in one call. A single batch may have more bytes."""
 
 
 class Block(NamedTuple):
-    """Batches one after the other, where the stream stands after them, and whether it is over."""
+    """Successive batches, the position of the stream after them, and whether it has ended."""
 
     batches: Data | None
     count: int
@@ -66,9 +66,9 @@ def run_block(
     settings: Settings,
     recipe: Recipe,
 ) -> tuple[Progress, Batches]:
-    """The steps of `count` batches, from number `first` of the epoch on, and their numbers.
+    """Take the steps of `count` batches, starting from number `first` of the epoch.
 
-    If one is not finite, the parameters are those from before all of them.
+    If a number is not finite, the parameters from before these batches are kept.
     """
     sharing = recipe.sharing
     weight = jnp.sum(block.sample_weight, axis=1, keepdims=True)
@@ -94,7 +94,7 @@ def run_block(
 def finish_epoch(
     objective: Array, progress: Progress, frame: Frame, validation: Any, settings: Any, recipe: Any
 ) -> tuple[Progress, Report]:
-    """The validation loss after an epoch whose mean objective is known, and what follows from it."""
+    """Compute the validation loss after an epoch whose mean objective is known, and the new state."""
     after, held_out = end_epoch(progress, objective, frame, validation, settings, recipe)
     zero = jnp.zeros(())
     ran = progress.status == RUNNING
@@ -115,7 +115,7 @@ def _programs(options: tuple | None, sharing: Sharing | None) -> tuple[Callable,
 
 
 def _specs(arrays: tuple, place: int, axis: int) -> tuple:
-    """All arguments on every device, but for that at a place, which is sharded along an axis."""
+    """Specify all arguments on every device, except that at `place`, which is sharded along an axis."""
     apart = PartitionSpec(*[None] * axis, AXES)
     return tuple(
         jax.tree.map(lambda _, i=i: apart if i == place else PartitionSpec(), part)
@@ -133,7 +133,7 @@ def train_on_stream(
     progress: bool | Show | None,
     checkpoint: Checkpoint | None,
 ) -> FitResult | DivergedError:
-    """Trains for all epochs of `steps` batches each, or until the stream ends."""
+    """Train for all epochs, each of `steps` batches, or until the stream ends."""
     if checkpoint is not None:
         checkpoint.check()
     make_room()
@@ -151,9 +151,9 @@ def train_on_stream(
             batches = ledger.epochs * steps + done
             if batches and not stream.resume(where, batches):
                 warnings.warn(
-                    "The stream cannot say where it stands, so the first "
-                    f"{batches} batches were drawn again and dropped. If it is deterministic, training "
-                    "goes on as if it had not been interrupted.",
+                    "The stream does not report its position, so the first "
+                    f"{batches} batches were drawn again and dropped. If the stream is deterministic, "
+                    "training continues as if it had not been interrupted.",
                     stacklevel=3,
                 )
     options = compiler_options(vector.size, problem.steps, state)
@@ -182,9 +182,9 @@ def train_on_stream(
             try:
                 block = next(ahead)
             except BaseException:
-                save()  # so that nothing is lost with the error of the stream
+                save()  # so that an error in the stream loses nothing
                 raise
-            count = -int(highest(-block.count))  # as far as the streams of all processes go
+            count = -int(highest(-block.count))  # the smallest number of all processes
             over = bool(highest(block.over or count < block.count))
             if count:
                 numbers = everywhere([np.asarray(n, jnp.result_type(int)) for n in (count, done)])
@@ -219,7 +219,7 @@ def train_on_stream(
             if over and running():
                 warnings.warn(
                     f"The stream ended after {stream.taken} batches, in epoch {max(ledger.epochs, 1)} of "
-                    f"{problem.epochs}: training ends there. Give it again, or fewer epochs.",
+                    f"{problem.epochs}, so training ended early. Give a longer stream, or fewer epochs.",
                     stacklevel=3,
                 )
                 break
@@ -233,7 +233,7 @@ def train_on_stream(
 
 
 def _in_epoch(reports: Batches, first: int, steps: int) -> Any:
-    """The numbers of some batches at their places among those of an epoch."""
+    """Place the numbers of some batches among those of all batches of an epoch."""
 
     def placed(values: np.ndarray) -> np.ndarray:
         out = np.zeros(steps)
@@ -250,7 +250,7 @@ def _block_length(stream: Stream, steps: int) -> int:
 
 
 def _plan(steps: int, epochs: int, epoch: int, done: int, length: int) -> Iterator[int]:
-    """How many batches each call gets; no call goes past the end of an epoch."""
+    """The number of batches of each call; no call goes beyond the end of an epoch."""
     for number in range(epoch, epochs):
         left = steps - (done if number == epoch else 0)
         while left:
@@ -261,7 +261,7 @@ def _plan(steps: int, epochs: int, epoch: int, done: int, length: int) -> Iterat
 def _drawn_ahead(
     stream: Stream, plan: Iterator[int], length: int, sharing: Sharing | None, marked: bool
 ) -> Generator[Block, None, None]:
-    """Blocks, of which a thread draws the next two while one is in use."""
+    """Yield blocks, while a thread draws up to two blocks ahead."""
     ready: queue.Queue = queue.Queue(maxsize=2)
     stop = threading.Event()
 
@@ -320,6 +320,6 @@ def _draw(stream: Stream, count: int, length: int, sharing: Sharing | None, mark
 
 
 def _even(sharing: Sharing, size: int) -> int:
-    """The next size that the devices of this process can share evenly."""
+    """The smallest size, at least `size`, that the devices of this process can share evenly."""
     here = sum(device.process_index == jax.process_index() for device in sharing.mesh.devices.flat)
     return -(-size // here) * here

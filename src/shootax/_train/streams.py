@@ -1,4 +1,4 @@
-"""Batches that come one after the other, from anything that can be iterated over."""
+"""Streams of batches, from any iterable."""
 
 import base64
 from collections.abc import Iterator, Mapping
@@ -26,10 +26,10 @@ def is_stream(x: Any) -> bool:
 
 
 class Stream:
-    """A source of batches: one iterator after the other, or the one that there is.
+    """A source of batches: an iterable, which is iterated over repeatedly, or a single iterator.
 
-    The first batch is looked at before training and then trained on like any other. `size` is its
-    number of samples; smaller batches are filled up with samples of weight zero.
+    The first batch is inspected before training, and then used for training like any other. `size` is
+    its number of samples; smaller batches are padded with samples of weight zero.
     """
 
     def __init__(self, source: Any):
@@ -40,7 +40,7 @@ class Stream:
         self._ahead: list[Any] = []
         first = self._pull()
         if first is None:
-            raise ValueError("The stream is empty: fit needs at least one batch.")
+            raise ValueError("The stream is empty, but fit needs at least one batch.")
         self._ahead = [first]
         self.first = _as_data(first, "first batch")
         self.size = len(self.first.sample_weight)
@@ -49,20 +49,23 @@ class Stream:
         self.target_shapes: list[tuple[int, ...]] | None = None  # those that the loss expects
 
     def length(self) -> int | None:
-        """The number of batches of one pass, if the source can say it."""
+        """The number of batches in one pass, or `None` if the source has no length."""
         try:
             return None if self._once else len(self._source)
         except (TypeError, NotImplementedError, OverflowError):
             return None
 
     def next(self) -> Data | None:
-        """The next batch, as arrays of NumPy; `None` at the end of a source that cannot start again."""
+        """Return the next batch as NumPy arrays, or `None` at the end of a source that cannot restart."""
         item = self._ahead.pop() if self._ahead else self._pull()
         if item is None and not self._once:
             self._iterator = iter(self._source)
             item = self._pull()
             if item is None:
-                raise ValueError("The stream is empty from its second pass on.")
+                raise ValueError(
+                    "The stream yields no batches in its second pass. Give an iterable that can be "
+                    "iterated over repeatedly."
+                )
         if item is None:
             return None
         self.taken += 1
@@ -78,7 +81,7 @@ class Stream:
         if samples > self.size:
             raise ValueError(
                 f"The first batch of the stream has {self.size} samples and {what} has {samples}. "
-                "Later batches may be smaller, as the last one often is, but not larger."
+                "Later batches may be smaller, but not larger."
             )
         if self.target_shapes is not None:
             leaves, tree = jax.tree.flatten(batch.y)
@@ -96,10 +99,10 @@ class Stream:
             error.add_note(f"This came from the stream, after {self.taken} batches.")
             raise
 
-    # Where it stands.
+    # Its position.
 
     def state(self) -> Any:
-        """Where the source stands, as JSON can hold it; `None` where it cannot tell."""
+        """The position of the source as JSON-serialisable values, or `None` if it does not report it."""
         for holder in (self._iterator, self._source):
             for name in ("get_state", "state_dict"):
                 if callable(getattr(holder, name, None)):
@@ -107,8 +110,8 @@ class Stream:
         return None
 
     def resume(self, state: Any, batches: int) -> bool:
-        """Continues after so many batches. Returns whether the source was told, or else these batches
-        were drawn once more and dropped."""
+        """Continue after `batches` batches. Return whether the source was set to this position; if not,
+        these batches were drawn again and dropped."""
         if state is not None:
             for holder in (self._iterator, self._source):
                 for name in ("set_state", "load_state_dict"):
@@ -171,7 +174,7 @@ def _floats(values: Any, what: str) -> np.ndarray:
 
 
 def _filled(batch: Data, size: int) -> Data:
-    """So many samples: the first again, with weight zero."""
+    """Pad a batch to `size` samples, with copies of the first sample that have weight zero."""
     samples = len(batch.sample_weight)
     if samples == size:
         return batch
@@ -182,7 +185,7 @@ def _filled(batch: Data, size: int) -> Data:
 
 
 def _as_json(value: Any) -> Any:
-    """The state of a loader for a file: plain values, with bytes and arrays written out."""
+    """Convert the state of a loader to JSON-serialisable values, with bytes and arrays as text."""
     if value is None or isinstance(value, bool | int | float | str):
         return value
     if isinstance(value, bytes):
@@ -198,8 +201,8 @@ def _as_json(value: Any) -> Any:
             content = base64.b64encode(np.ascontiguousarray(array).tobytes()).decode()
             return {"array": content, "dtype": array.dtype.str, "shape": list(array.shape)}
     raise ValueError(
-        f"The state of the stream holds a {type(value).__name__}, which a checkpoint cannot: numbers, "
-        "texts, bytes, arrays, lists and dictionaries of these will do."
+        f"The state of the stream holds a {type(value).__name__}, which a checkpoint cannot store. It "
+        "can store numbers, text, bytes, arrays, and lists and dictionaries of these."
     )
 
 

@@ -1,4 +1,4 @@
-"""Targets that fit what a model returns, for the losses of the library."""
+"""Check that targets match the outputs of a model, for the losses of the library."""
 
 from typing import Any
 
@@ -18,10 +18,10 @@ def matched(
     times: tuple[float, ...] | None,
     what: str = "",
 ) -> Any:
-    """The data, with targets of the shape that the loss expects, or an error that says what is wrong.
+    """Return the data with targets of the shape that the loss expects, or raise an error.
 
-    Only shapes are computed. A loss of the user's own may take targets of any kind; then the model
-    is evaluated only if samples have their own times, which it checks.
+    Only shapes are computed. The user's own loss may take targets of any kind. In that case, the model
+    is evaluated only if the times differ by sample, to check the times.
     """
     ours = loss is squared_error or loss is cross_entropy
     if not ours and (isinstance(data, AbstractSampler) or data.times is None):
@@ -35,8 +35,8 @@ def matched(
         return data
     if not jax.tree.leaves(shapes.y):
         raise ValueError(
-            f"There are no {what}targets: give them as fit(net, x, y). Only a loss of your own can do "
-            "without."
+            f"There are no {what}targets: give them as fit(net, x, y), or use a loss function of your "
+            "own that does not need them."
         )
     if not _is_array(output) or not _is_array(shapes.y):
         raise ValueError(
@@ -59,7 +59,7 @@ def matched(
 
 
 def outputs_of(model: Any, data: Data, times: tuple[float, ...] | None) -> Any:
-    """The shapes of the outputs. The times are known here, and inside an epoch they are not."""
+    """The shapes of the outputs. Times are concrete here, but traced inside an epoch."""
     at = times if data.times is None else np.asarray(data.times)
     return eqx.filter_eval_shape(
         lambda model, x: model(x) if at is None else model(x, at), model, data.x
@@ -78,7 +78,7 @@ Shape = tuple[int, ...]
 
 
 def _regression(got: Shape, output: Shape, what: str) -> Shape:
-    """The shape of the outputs, where that of the targets means the same."""
+    """The shape of the outputs, if the targets have that shape up to a trailing axis of length one."""
     if output in (got, (*got, 1)) or got == (*output, 1):
         return output
     raise ValueError(

@@ -1,4 +1,4 @@
-"""One step of training: the gradient of an objective, and what the optimiser makes of it.
+"""One step of training: the gradient of an objective, and the optimiser's update.
 
 [`shootax.fit`][] and [`shootax.TrainingStep`][] both run `advance`.
 """
@@ -27,7 +27,7 @@ ADAM = optax.scale_by_adam()
 
 
 class Frame(NamedTuple):
-    """A model without its parameters, and how to make these of a vector."""
+    """A model without its parameters, and a function that makes these from a vector."""
 
     static: Any
     unravel: "Unravel"
@@ -37,7 +37,7 @@ class Frame(NamedTuple):
 
 
 def take_apart(model: Any) -> tuple[Float[Array, " parameters"], Frame]:
-    """The parameters of a model as one vector, and the rest."""
+    """Separate a model into its parameters, as one vector, and the rest."""
     parameters, static = eqx.partition(model, eqx.is_inexact_array)
     leaves, tree = jax.tree.flatten(parameters)
     if sum(leaf.size for leaf in leaves) == 0:
@@ -51,9 +51,9 @@ def take_apart(model: Any) -> tuple[Float[Array, " parameters"], Frame]:
 
 @dataclasses.dataclass(frozen=True)
 class Unravel:
-    """From a vector to a tree of arrays.
+    """Convert a vector to a tree of arrays.
 
-    Outside of a program NumPy takes the vector apart, as JAX would compile programs for it.
+    Outside of a compiled program NumPy does this, because JAX would compile programs for it.
     """
 
     tree: Any  # the structure
@@ -77,7 +77,7 @@ class Unravel:
 
 
 def _on_host(arrays: Sequence[Any]) -> bool:
-    """Whether NumPy can see the numbers, and they are where JAX puts new ones."""
+    """Whether arrays are concrete, on the CPU, and on JAX's default device."""
     if not all(map(checks.is_concrete, arrays)) or inside_a_program():
         return False
     usual = jax.device_put(np.zeros(())).devices()
@@ -86,11 +86,11 @@ def _on_host(arrays: Sequence[Any]) -> bool:
 
 @dataclasses.dataclass(frozen=True)
 class Rule:
-    """All of an optimiser that shapes the program of a step.
+    """The settings of an optimiser that determine the compiled program of a step.
 
-    Adam treats every number alike, so that it may see all parameters as one vector: with small models
-    the time goes into the number of operations, not into arithmetic. Other transformations see the
-    arrays of the model. The updates of a `complete` optimiser are used as they are.
+    Adam treats every parameter alike, so it gets all parameters as one vector: for small models, the
+    number of operations takes the time, not the arithmetic. Other transformations get the arrays of the
+    model. The updates of a `complete` optimiser are used unchanged.
     """
 
     transform: optax.GradientTransformation
@@ -104,9 +104,10 @@ class Rule:
 
 
 class Numbers(NamedTuple):
-    """The numbers of an optimiser, which may change without a new program.
+    """The numbers of an optimiser, which can change without recompilation.
 
-    `thaw`, `lr_scale` and `decay` have an entry for every parameter; `thaw` is its first epoch.
+    `thaw`, `lr_scale` and `decay` have an entry for every parameter. `thaw` is the first epoch in which
+    it is trained.
     """
 
     learning_rate: Any
@@ -118,7 +119,7 @@ class Numbers(NamedTuple):
 
 
 class Moving(NamedTuple):
-    """What changes with every step."""
+    """The part of the state that changes with every step."""
 
     parameters: Float[Array, " parameters"]
     optimizer: PyTree
@@ -133,7 +134,7 @@ class Moving(NamedTuple):
 def translate(
     optimizer: Optimizer | optax.GradientTransformation, model: Any
 ) -> tuple[Rule, Numbers]:
-    """The program and the numbers of an optimiser for a model."""
+    """Split an optimiser for a model into its program and its numbers."""
     complete = not isinstance(optimizer, Optimizer)
     if complete:
         check_complete(optimizer, model)
@@ -168,7 +169,7 @@ def begin(vector: Array, frame: Frame, rule: Rule) -> Moving:
     """The state before the first step."""
     average = vector if rule.averaged else None
     if rule.transform is ADAM and _on_host([vector]):
-        # All zeros, which needs no program.
+        # All zeros, which need no compiled program.
         shapes = jax.eval_shape(ADAM.init, vector)
         zeros = jax.tree.map(lambda leaf: np.zeros(leaf.shape, leaf.dtype), shapes)
         return Moving(vector, jax.device_put(zeros), average)
@@ -177,7 +178,7 @@ def begin(vector: Array, frame: Frame, rule: Rule) -> Moving:
 
 
 def step_sizes(epoch: Array, numbers: Numbers, rule: Rule, dtype: Any) -> Array:
-    """A factor for the step of every parameter: zero for those that are frozen in an epoch."""
+    """A factor for the step of every parameter, which is zero if it is frozen in this epoch."""
     thawed = (epoch.astype(numbers.thaw.dtype) >= numbers.thaw).astype(dtype)
     return thawed * numbers.lr_scale.astype(dtype) if rule.scaled else thawed
 
@@ -194,12 +195,12 @@ def advance(
     passed: Array,
     together: Callable[[Any, Array], tuple[Any, Array]] | None = None,
 ) -> tuple[Moving, tuple[Array, Any]]:
-    """The state after a step, and the objective before it with its parts.
+    """Return the state after a step, and the objective before it with its parts.
 
-    `objective` maps the vector of parameters to a value and its parts, `sizes` are those of
-    `step_sizes`, and `passed` is the number of steps before this one. A frozen part gets no updates
-    while its moments are gathered, so that it starts with a sensible step. Where devices train
-    together, `together` makes one objective and one gradient of those of all.
+    `objective` maps the vector of parameters to a value and its parts, `sizes` is the result of
+    `step_sizes`, and `passed` is the number of steps before this one. A frozen part gets no updates,
+    but the optimiser accumulates its moments, so that its first step has a sensible size. If devices
+    train together, `together` combines the objectives and gradients of all devices.
     """
     parameters, optimizer, average = moving
     found, gradient = jax.value_and_grad(objective, has_aux=True)(parameters)
@@ -218,7 +219,7 @@ def advance(
     else:
         moved = parameters - learning_rate.astype(updates.dtype) * (updates * sizes)
     if average is not None:
-        # A decay that grows from 0.1 on: at a constant one the start would count for long.
+        # The decay grows from 0.1. With a constant one, the initial parameters would count for long.
         keeps = jnp.minimum(numbers.ema, (1 + passed) / (10 + passed))
         average = moved + keeps.astype(moved.dtype) * (average - moved)
     return Moving(moved, optimizer, average), (total, parts)
@@ -227,7 +228,7 @@ def advance(
 def _updates(
     gradient: Array, optimizer: Any, parameters: Array, frame: Frame, rule: Rule
 ) -> tuple[Array, Any]:
-    """The updates as a vector, whether the optimiser saw one or the arrays of the model."""
+    """The updates as a vector, from an optimiser of a vector or of the arrays of the model."""
     if not rule.sees_arrays:
         updates, optimizer = rule.transform.update(gradient, optimizer, parameters)
         return jnp.asarray(updates), optimizer
@@ -237,7 +238,7 @@ def _updates(
 
 
 def _vector(model: Any, numbers: PyTree) -> np.ndarray:
-    """Numbers for the arrays of a model, as a vector with an entry for each parameter."""
+    """Convert numbers for the arrays of a model to a vector with an entry for each parameter."""
     arrays = jax.tree.leaves(eqx.filter(model, eqx.is_inexact_array))
     pairs = zip(jax.tree.leaves(numbers), arrays, strict=True)
     return np.concatenate([np.broadcast_to(number, array.shape).ravel() for number, array in pairs])

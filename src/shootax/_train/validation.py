@@ -1,4 +1,4 @@
-"""What is held out, and what is done with its loss."""
+"""Held-out data, and early stopping."""
 
 import dataclasses
 import numbers
@@ -13,7 +13,7 @@ _KINDS = (
 
 @dataclasses.dataclass(frozen=True)
 class Validation:
-    """Held-out data, and early stopping by their loss: an option of [`shootax.fit`][].
+    """Held-out data, with early stopping based on their loss: an option of [`shootax.fit`][].
 
     !!! example
 
@@ -41,25 +41,25 @@ class Validation:
         checks.boolean(self.keep_best, "keep_best")
         if self.keep_best and self.data is None:
             raise ValueError(
-                "keep_best needs validation data to find the best model by: give a fraction, as in "
+                "keep_best needs validation data to find the best model. Give a fraction, as in "
                 "Validation(0.1, keep_best=True), or a pair (x, y)."
             )
 
 
 Validation.__init__.__doc__ = """**Arguments:**
 
-- `data`: a fraction of the samples to hold out, or `(x, y)`, `(x, y, sample_weight)` or, where each
-    sample has its own times, `(x, y, sample_weight, times)`. `None` holds nothing out; patience then
-    watches the training objective.
-- `patience`: stop after this many epochs in a row without a lower loss on the validation data, and
-    return the best model of all epochs.
+- `data`: a fraction of the samples to hold out, or `(x, y)`, `(x, y, sample_weight)` or, if each
+    sample has its own times, `(x, y, sample_weight, times)`. With `None`, nothing is held out, and
+    `patience` watches the training objective.
+- `patience`: stop after this number of successive epochs without a new lowest loss on the validation
+    data, and return the best model of all epochs.
 - `keep_best`: whether to return the model of the epoch with the lowest validation loss instead of
-    the last one. Patience implies it.
+    the last one. `patience` implies it.
 """
 
 
 def as_validation(value: Any) -> Validation:
-    """The option `validation` of `fit`, in any of its forms."""
+    """Convert the option `validation` of `fit` from any of its forms."""
     return value if isinstance(value, Validation) else Validation(value)
 
 
