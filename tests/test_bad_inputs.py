@@ -201,7 +201,7 @@ FILES = [
     ),
     case("load-text", lambda p: sx.load(p / "x", known="Net"), T, "must be a list", "'Net'"),
     case("record-number", lambda p: sx.load_record(3), T, "path must be", "got 3"),
-    case("register-name", lambda p: sx.register("Name"), V, "must have a dot", "'Name'"),
+    case("register-name", lambda p: sx.register("Name"), V, "must contain a dot", "'Name'"),
     case("register-class", lambda p: sx.register("a.B")(3), T, "for classes", "got 3"),
     case("export-format", lambda p: export.write(NET, p / "x", to="pickle"), V, "Unknown format"),
     case(

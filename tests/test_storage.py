@@ -246,10 +246,10 @@ def test_nothing_is_unpickled(path, tmp_path):
 
 def test_safetensors_file_of_another_program(path):
     safetensors.numpy.save_file({"weight": np.zeros(3)}, path)
-    with pytest.raises(sx.FileFormatError, match="of another program"):
+    with pytest.raises(sx.FileFormatError, match="from another program"):
         sx.load(path)
     safetensors.numpy.save_file({"weight": np.zeros(3)}, path, metadata={"format": "pt"})
-    with pytest.raises(sx.FileFormatError, match="of another program"):
+    with pytest.raises(sx.FileFormatError, match="from another program"):
         sx.load(path)
 
 

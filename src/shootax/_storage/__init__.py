@@ -1,9 +1,9 @@
-"""Models in files: safetensors for the arrays, JSON in its header for everything else.
+"""Model files: arrays in the safetensors format, and everything else as JSON in its header.
 
-A model is written as a tree of class names and fields. The names are those of a registry and have
-nothing to do with where the classes are, so files outlive the code that wrote them. Reading one makes
-objects of the classes in the registry, and of those the caller hands over, and of nothing else; no
-code is ever unpickled or imported.
+A model is written as a tree of class names and fields. The names come from a registry and do not depend
+on where the classes are defined, so files outlive the code that wrote them. Reading a file creates only
+objects of classes in the registry and of those that the caller passes. Nothing is ever unpickled or
+imported.
 """
 
 import json
@@ -31,16 +31,16 @@ OF_THE_FILE = ("version", "checksum")
 
 
 def save(path: str | os.PathLike, model: Any, *, record: Mapping[str, Any] | None = None) -> None:
-    """Writes a model to one file, whole or not at all.
+    """Write a model to one file atomically.
 
-    The file holds a checksum of everything in it. Weights that are not finite give a warning.
+    The file contains a checksum of its contents. Weights that are not finite cause a warning.
 
     **Arguments:**
 
-    - `path`: where to; the usual ending is `.safetensors`.
-    - `model`: a [`shootax.Net`][] or any `equinox.Module` made of them.
-    - `record`: anything JSON can hold, kept beside the model: how it was trained, for instance. The
-        entries `version` and `checksum` are the file's own and are not kept.
+    - `path`: the file to write; the usual suffix is `.safetensors`.
+    - `model`: a [`shootax.Net`][], or any `equinox.Module` that contains nets.
+    - `record`: a JSON-serialisable dictionary to store with the model, for instance how it was trained.
+        Its entries `version` and `checksum` are not stored, because the file has its own.
 
     !!! example
 
@@ -76,15 +76,15 @@ def save(path: str | os.PathLike, model: Any, *, record: Mapping[str, Any] | Non
 
 
 def load(path: str | os.PathLike, *, known: Iterable[Any] = ()) -> Any:
-    """Reads a model written by [`shootax.save`][].
+    """Read a model written by [`shootax.save`][].
 
-    Arrays have the dtype of the file, whatever precision JAX is set to; only where JAX is set to hold
-    no double precision, such arrays are rounded, with a warning.
+    Arrays have the dtype that they have in the file. Only if JAX's double precision is not enabled,
+    double-precision arrays are rounded, with a warning.
 
     **Arguments:**
 
     - `path`: the file.
-    - `known`: classes and functions of your own, or of other libraries, that the model is made of,
+    - `known`: your own classes and functions, or those of other libraries, that the model consists of,
         as in `load(path, known=[MyField])`. Classes named by [`shootax.register`][], the layers of
         `equinox.nn` and the activations of `jax.nn` need not be given.
 
@@ -113,8 +113,8 @@ def load(path: str | os.PathLike, *, known: Iterable[Any] = ()) -> Any:
         raise FileFormatError(f"{path} is damaged: its model is nested too deeply.") from error
     if decoder.rounded:
         warnings.warn(
-            f"{path} holds double precision, which JAX is set to round to single. Set "
-            "jax.config.update('jax_enable_x64', True) before loading to keep it.",
+            f"{path} holds double precision, which is rounded to single because JAX's double precision "
+            "is not enabled. To keep it, call jax.config.update('jax_enable_x64', True) before loading.",
             stacklevel=2,
         )
     _warn_if_not_finite(f"{path}", contents.tensors)
@@ -122,7 +122,7 @@ def load(path: str | os.PathLike, *, known: Iterable[Any] = ()) -> Any:
 
 
 def load_record(path: str | os.PathLike) -> dict[str, Any]:
-    """The record written beside a model, with the version of the library that wrote it and the
+    """Read the record stored with a model, with the version of the library that wrote it and the
     checksum of the file (`None` for files of the first format).
 
     **Arguments:** `path`: the file.
@@ -188,7 +188,7 @@ def _read(path: str | os.PathLike) -> container.Contents:
     header = contents.header
     if header.get("program") != "shootax":
         raise FileFormatError(
-            f"{path} is a safetensors file of another program. Expected one written by shootax.save."
+            f"{path} is a safetensors file from another program. Expected one written by shootax.save."
         )
     if not {"format", "version", "model", "record"} <= header.keys():
         raise FileFormatError(f"{path} is damaged: its header has only {sorted(header)}.")
@@ -218,6 +218,6 @@ def _warn_if_not_finite(what: str, tensors: Mapping[str, np.ndarray]) -> None:
     if bad:
         shown = ", ".join(bad[:5]) + (", …" if len(bad) > 5 else "")
         warnings.warn(
-            f"{what} has weights that are NaN or infinite: {shown}. Its outputs may be so, too.",
+            f"{what} has weights that are NaN or infinite: {shown}. Its outputs may be, too.",
             stacklevel=3,
         )

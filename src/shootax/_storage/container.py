@@ -1,8 +1,8 @@
 """The bytes of a file: named tensors and a text header in the safetensors layout, with a checksum.
 
-A file is the length of its header (8 bytes), the header as JSON, and the tensors one after another.
-It is read from memory and every number in it is checked before it is used, so that a damaged or
-hostile file is an error with a reason and costs no more memory than its own size.
+A file consists of the length of its header (8 bytes), the header as JSON, and the tensors one after
+another. It is read into memory, and every number in it is checked before it is used, so that a damaged or
+hostile file raises an error with a reason, and needs no more memory than its own size.
 """
 
 import contextlib
@@ -33,7 +33,7 @@ CODES = {dtype: code for code, dtype in DTYPES.items()}
 
 MOST_AXES = 32
 MOST_HEADER = 100_000_000
-"""Bytes of the longest header, as in other readers of this layout."""
+"""The maximal number of bytes in a header, as in other readers of this layout."""
 
 
 class Contents(NamedTuple):
@@ -45,11 +45,11 @@ class Contents(NamedTuple):
 
 
 def checksum(header: Mapping[str, str], tensors: Mapping[str, np.ndarray]) -> str:
-    """SHA-256 of the header's entries but for the checksum itself, and of all tensors."""
+    """SHA-256 of the header's entries, except the checksum itself, and of all tensors."""
     digest = hashlib.sha256()
 
     def add(part: bytes) -> None:
-        digest.update(len(part).to_bytes(8, "little"))  # no two lists of parts read the same
+        digest.update(len(part).to_bytes(8, "little"))  # so that different parts differ when joined
         digest.update(part)
 
     for key in sorted(header.keys() - {"checksum"}):
@@ -67,7 +67,7 @@ def checksum(header: Mapping[str, str], tensors: Mapping[str, np.ndarray]) -> st
 def write(
     path: str | os.PathLike, header: Mapping[str, str], tensors: Mapping[str, np.ndarray]
 ) -> None:
-    """Writes a file with its checksum, whole or not at all."""
+    """Write a file with its checksum atomically."""
     check_place(path)
     data = to_bytes(header, tensors)
     with replaced(path) as temporary:
@@ -75,9 +75,9 @@ def write(
 
 
 def to_bytes(header: Mapping[str, str], tensors: Mapping[str, np.ndarray]) -> bytes:
-    """The content of a file."""
+    """The contents of a file as bytes."""
     ready = {name: _plain(name, tensor) for name, tensor in tensors.items()}
-    # Large numbers first, so that every tensor is aligned.
+    # Wide dtypes first, so that every tensor is aligned.
     order = sorted(ready, key=lambda name: (-ready[name].dtype.itemsize, name))
     entries: dict[str, Any] = {"__metadata__": {**header, "checksum": checksum(header, ready)}}
     begin = 0
@@ -92,7 +92,7 @@ def to_bytes(header: Mapping[str, str], tensors: Mapping[str, np.ndarray]) -> by
     if len(text) > MOST_HEADER:
         raise FileFormatError(
             f"The description takes {len(text)} bytes, more than the {MOST_HEADER} that a file can "
-            "hold. Keep a shorter record beside the model."
+            "hold. Store a shorter record with the model."
         )
     return b"".join(
         [len(text).to_bytes(8, "little"), text, *(ready[name].tobytes() for name in order)]
@@ -111,7 +111,7 @@ def _plain(name: str, tensor: np.ndarray) -> np.ndarray:
 
 
 def read(path: str | os.PathLike) -> Contents:
-    """Reads a file; raises with a reason if it is damaged."""
+    """Read a file, and raise an error with a reason if it is damaged."""
     try:
         data = pathlib.Path(path).read_bytes()
     except OSError as error:
@@ -120,11 +120,11 @@ def read(path: str | os.PathLike) -> Contents:
 
 
 def from_bytes(data: bytes) -> Contents:
-    """Reads the content of a file. Arrays are read-only views of `data`."""
+    """Read the contents of a file. Arrays are read-only views of `data`."""
     length = int.from_bytes(data[:8], "little")
     if len(data) < 8 or length > min(len(data) - 8, MOST_HEADER):
         raise FileFormatError(
-            f"its header should have {length} bytes, the whole file has {len(data)}"
+            f"its header should have {length} bytes, but the whole file has {len(data)}"
         )
     entries = parse_json(data[8 : 8 + length])
     if not isinstance(entries, dict):
@@ -135,7 +135,7 @@ def from_bytes(data: bytes) -> Contents:
     tensors = _tensors(entries, memoryview(data)[8 + length :])
     written = header.pop("checksum", None)
     if written is not None and written != _checksum_of(header, tensors):
-        raise FileFormatError("its checksum does not match: it is not what was written")
+        raise FileFormatError("its checksum does not match its contents")
     return Contents(header, tensors, written)
 
 
@@ -143,11 +143,11 @@ def _checksum_of(header: dict[str, str], tensors: dict[str, np.ndarray]) -> str:
     try:
         return checksum(header, tensors)
     except UnicodeEncodeError as error:  # half of a surrogate pair in an escape sequence
-        raise FileFormatError("its header is not proper text") from error
+        raise FileFormatError("its header is not valid text") from error
 
 
 def parse_json(text: bytes | str) -> Any:
-    """Reads JSON; raises with a reason for anything else, and for a name that occurs twice."""
+    """Read JSON, and raise an error with a reason if it is invalid or a name occurs twice."""
 
     def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         if len(dict(pairs)) < len(pairs):
@@ -166,7 +166,7 @@ def parse_json(text: bytes | str) -> Any:
 
 
 def _tensors(entries: dict[str, Any], data: memoryview) -> dict[str, np.ndarray]:
-    """The tensors, which fill the data without gaps or overlaps."""
+    """Read the tensors, which must fill the data without gaps or overlaps."""
     places: list[tuple[int, int]] = []
     tensors: dict[str, np.ndarray] = {}
     for name, entry in entries.items():
@@ -181,12 +181,12 @@ def _tensors(entries: dict[str, Any], data: memoryview) -> dict[str, np.ndarray]
                 tensors[name] = np.frombuffer(data[begin:end], dtype).reshape(entry["shape"])
                 places.append((begin, end))
         if name not in tensors:
-            raise FileFormatError(f"the entry of tensor {name!r} is wrong: {str(entry)[:200]}")
+            raise FileFormatError(f"the entry of tensor {name!r} is invalid: {str(entry)[:200]}")
     reached = 0
     for begin, end in sorted(places):
         if begin != reached:
             raise FileFormatError("its tensors leave gaps or overlap")
         reached = end
     if reached != len(data):
-        raise FileFormatError(f"its tensors take {reached} bytes, the file has {len(data)}")
+        raise FileFormatError(f"its tensors take {reached} bytes, but the file has {len(data)}")
     return tensors

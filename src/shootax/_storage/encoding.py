@@ -1,4 +1,4 @@
-"""Models as trees of plain values for JSON, with their arrays beside them, and back."""
+"""Convert models to trees of JSON-serialisable values and a dictionary of arrays, and back."""
 
 import dataclasses
 import inspect
@@ -20,7 +20,7 @@ NON_FINITE = {"nan": float("nan"), "inf": float("inf"), "-inf": float("-inf")}
 
 
 class Encoder:
-    """Collects the arrays of a model in `tensors`, named by their places in it."""
+    """Encode a model, and collect its arrays in `tensors`, named by their paths in the model."""
 
     def __init__(self):
         self.tensors: dict[str, np.ndarray] = {}
@@ -112,8 +112,8 @@ def _cannot(value: Any, place: str, advice: str | None = None) -> FileFormatErro
 
 
 class Decoder:
-    """Makes a model of what an `Encoder` made of it. `rounded` lists the arrays that JAX, as it is
-    set, holds with fewer bits than the file."""
+    """Reconstruct a model from the output of an `Encoder`. `rounded` lists the arrays for which JAX, with
+    its current settings, uses fewer bits than the file."""
 
     def __init__(self, tensors: dict[str, np.ndarray], names: registry.Names, format: int):
         self.tensors, self.names, self.format = tensors, names, format
@@ -156,13 +156,13 @@ class Decoder:
             raise FileFormatError("its description is nested too deeply") from error
         except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
             raise FileFormatError(
-                f"the part {str(node)[:200]} of its description is wrong: {error!r}"
+                f"the part {str(node)[:200]} of its description is invalid: {error!r}"
             ) from error
 
     def _tensor(self, name: Any) -> np.ndarray:
         if not isinstance(name, str) or name not in self.tensors:
             raise FileFormatError(f"it has no tensor {str(name)[:200]!r}")
-        # A small file must not become a large model. In format 1 two places may share a name.
+        # A small file must not become a large model. In format 1, two arrays may share a tensor.
         if name in self.used and self.format > 1:
             raise FileFormatError(f"its tensor {name!r} is used twice")
         self.used.add(name)
@@ -185,15 +185,15 @@ class Decoder:
         item = self.names.find(name, by_place=self.format == 1 or node.get("foreign") is True)
         if item is None:
             raise FileFormatError(
-                f"it needs {name}, which is not part of this version of shootax. If it is yours, hand "
-                f"it over: load(path, known=[{name.rsplit('.', 1)[-1]}])"
+                f"it needs {name}, which is not part of this version of shootax. If it is your own, pass "
+                f"it: load(path, known=[{name.rsplit('.', 1)[-1]}])"
             )
         return registry.name_of(item) or name, item
 
     def _module(self, node: dict[str, Any]) -> Any:
         name, cls = self._found("module", node)
         if not (isinstance(cls, type) and issubclass(cls, eqx.Module)):
-            raise FileFormatError(f"{name} is not a class of modules")
+            raise FileFormatError(f"{name} is not a subclass of equinox.Module")
         fields = {field.name: _default(field) for field in dataclasses.fields(cls)}
         values = self._fields(name, fields, node["fields"])
         module = object.__new__(cls)
@@ -204,13 +204,14 @@ class Decoder:
     def _namedtuple(self, node: dict[str, Any]) -> Any:
         name, cls = self._found("namedtuple", node)
         if not (isinstance(cls, type) and issubclass(cls, tuple) and cls is not tuple):
-            raise FileFormatError(f"{name} is not a class of named tuples")
+            raise FileFormatError(f"{name} is not a named tuple class")
         defaults = getattr(cls, "_field_defaults", {})
         fields = {f: (lambda f=f: defaults[f]) if f in defaults else None for f in cls._fields}  # pyright: ignore
         return tuple.__new__(cls, self._fields(name, fields, node["fields"]).values())
 
     def _fields(self, name: str, fields: dict[str, Any], stored: Any) -> dict[str, Any]:
-        """The values of all `fields`, which are given with what makes their defaults, or `None`."""
+        """The values of all `fields`, a dictionary from names to functions that return the default, or
+        `None` if there is no default."""
         if not isinstance(stored, dict):
             raise FileFormatError(f"the fields of {name} are {str(stored)[:200]}")
         renamed, values = registry.RENAMED_FIELDS.get(name, {}), {}
@@ -219,8 +220,8 @@ class Decoder:
             if field not in fields:
                 raise FileFormatError(
                     f"its {name} has the field {old!r}, which this version of the class does not "
-                    f"have; its fields are {', '.join(fields) or 'none'}. Load it with the version "
-                    "that wrote it"
+                    f"have; its fields are {', '.join(fields) or 'none'}. Load the file with the "
+                    "version that wrote it"
                 )
             if field in values:
                 raise FileFormatError(f"its {name} has the field {field!r} twice")
@@ -246,5 +247,5 @@ def _default(field: Any) -> Callable[[], Any] | None:
 
 def _list(value: Any) -> list[Any]:
     if not isinstance(value, list):
-        raise FileFormatError(f"its description has {str(value)[:200]} where a list belongs")
+        raise FileFormatError(f"its description has {str(value)[:200]} in place of a list")
     return value

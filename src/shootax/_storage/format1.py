@@ -1,6 +1,6 @@
-"""The names of format 1: the places where Python found a class when that format was written.
+"""The names of format 1: the qualified names of classes when that format was in use.
 
-They are history and do not change any more, wherever the classes go.
+They never change, even if the classes move.
 """
 
 EQUINOX: dict[str, tuple[str, ...]] = {
@@ -123,4 +123,4 @@ FORMAT_1: dict[str, str] = {
     "shootax.train.schedules.Cosine": "Cosine",
     "shootax.train.schedules.Plateau": "Plateau",
 }
-"""Old place and lasting name of every class that format 1 could hold."""
+"""The old qualified name and the permanent name of every class that format 1 could hold."""

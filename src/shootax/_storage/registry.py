@@ -1,4 +1,4 @@
-"""The names of classes and functions in files. They never change; what they stand for may move.
+"""The permanent names of classes and functions in files.
 
 This is the only file to edit when a class is renamed or moved (the right-hand side of `classes`),
 gains a field without a default (`FIELD_DEFAULTS`), or has a field renamed (`RENAMED_FIELDS`).
@@ -19,17 +19,17 @@ from shootax._storage.format1 import EQUINOX, FORMAT_1
 T = TypeVar("T", bound=type)
 
 FIELD_DEFAULTS: dict[str, dict[str, Any]] = {
-    # Fields of Equinox that came after the first files.
+    # Fields that Equinox added after the first files were written.
     "equinox.nn.MLP": {"scan": False},
 }
-"""Values of fields that a file does not have, by the name of the class; before those of the class."""
+"""Values of fields that a file lacks, by the name of the class. They precede the class's own defaults."""
 
 RENAMED_FIELDS: dict[str, dict[str, str]] = {
     "Quadratic": {"weights": "strengths"},
     "Stagewise": {"weights": "quadrature_weights"},
 }
-"""Old names of fields and their new ones, by the name of the class. Used where the class has no field
-of the old name."""
+"""Old and new names of fields, by the name of the class. They are used if the class has no field with the
+old name."""
 
 
 @functools.cache
@@ -149,12 +149,12 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     **_functions("jax.numpy", jnp, "abs", "arctan", "cos", "exp", "log", "max", "mean", "sin"),
     **_functions("jax.numpy", jnp, "sinh", "sqrt", "square", "tan", "tanh"),
     **_functions("jax.lax", jax.lax, "abs", "add", "erf", "max", "min", "tanh"),
-    # What `equinox.nn.MLP` does after its last layer unless told otherwise.
+    # The default final activation of `equinox.nn.MLP`.
     "equinox.identity": inspect.signature(eqx.nn.MLP.__init__)
     .parameters["final_activation"]
     .default,
 }
-"""Functions that files name and `load` knows."""
+"""Functions that files can refer to, by their names in files."""
 
 
 _registered: dict[str, type] = {}
@@ -166,7 +166,7 @@ def register(
     defaults: Mapping[str, Any] | None = None,
     renamed: Mapping[str, str] | None = None,
 ) -> Callable[[T], T]:
-    """Gives a class of yours a name in model files that outlives its module and its Python name.
+    """Give your class a permanent name in model files, independent of its module and its Python name.
 
     [`shootax.load`][] then finds the class without `known`.
 
@@ -187,19 +187,20 @@ def register(
 
     **Arguments:**
 
-    - `name`: with a dot in it, as in `"my.Field"`. Do not change it once there are files.
-    - `defaults`: values of fields that older files do not have.
-    - `renamed`: old names of fields and their new ones.
+    - `name`: a name that contains a dot, as in `"my.Field"`. Do not change it once files exist.
+    - `defaults`: a dictionary with values of fields that older files lack.
+    - `renamed`: a dictionary from old names of fields to new ones.
     """
     if not isinstance(name, str) or "." not in name.strip("."):
         raise ValueError(
-            f"The name of a class in files must have a dot in it, as in 'my.Field'; got {name!r}."
+            f"The name of a class in files must contain a dot, as in 'my.Field'; got {name!r}."
         )
 
     for given, argument in ((defaults, "defaults"), (renamed, "renamed")):
         if not (given is None or isinstance(given, Mapping)):
             raise TypeError(
-                f"{argument} must be a dictionary by names of fields, got {checks.shown(given)}."
+                f"{argument} must be a dictionary with names of fields as keys, got "
+                f"{checks.shown(given)}."
             )
 
     def add(cls: T) -> T:
@@ -208,7 +209,9 @@ def register(
         other = _all().get(name)
         again = name in _registered and qualified(other) == qualified(cls)  # a cell run twice
         if other is not None and not again:
-            raise ValueError(f"The name {name!r} is already that of {qualified(other)}.")
+            raise ValueError(
+                f"The name {name!r} is already registered for {qualified(other)}. Choose another name."
+            )
         _registered[name] = cls
         FIELD_DEFAULTS[name] = dict(defaults or {})
         RENAMED_FIELDS[name] = dict(renamed or {})
@@ -218,7 +221,7 @@ def register(
 
 
 def qualified(item: Any) -> str:
-    """Where Python finds a class or function."""
+    """The qualified name of a class or function, with its module."""
     name = getattr(item, "__qualname__", type(item).__qualname__)
     return f"{getattr(item, '__module__', '')}.{name}"
 
@@ -233,10 +236,10 @@ def name_of(item: Any) -> str | None:
 
 
 class Names:
-    """What the names in one file stand for.
+    """The classes and functions that the names in one file stand for.
 
-    Nothing is imported: a name is looked up among the classes and functions of the registry and
-    those that the caller hands over, and nowhere else.
+    Nothing is imported: a name is looked up only among the classes and functions of the registry and
+    those that the caller passes.
     """
 
     def __init__(self, known: Iterable[Any] = ()):
@@ -246,5 +249,6 @@ class Names:
         self.places = {**places, **old, **{qualified(item): item for item in known}}
 
     def find(self, name: str, *, by_place: bool) -> Any:
-        """The class or function of a name, or of a place where Python found it; `None` if unknown."""
+        """The class or function with a permanent name, or, `by_place`, with a qualified name; `None` if
+        unknown."""
         return (self.places if by_place else self.stable).get(name)
