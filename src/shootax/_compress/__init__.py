@@ -1,4 +1,4 @@
-"""From weights to particles: the smallest ensemble whose θ(t) is that of a given network."""
+"""Compress weights to particles: find the smallest ensemble whose θ(t) is that of a given network."""
 
 from shootax._compress.bounds import least_error as least_error
 from shootax._compress.search import Compression as Compression

@@ -1,9 +1,9 @@
-"""How near to given weights $K$ particles can come at all.
+"""A lower bound of the error with which $K$ particles can approximate given weights.
 
 The weights that move one part of a block field are $M^{-1} p_a^⊤ φ(q)$: a matrix of rank at most $K$, up
-to the scaling by $M$. So the singular values of the given weights beyond the $K$-th are an error that
-no ensemble can avoid (Eckart and Young), at each time, and the same holds for the weights that act on
-one feature.
+to the scaling by $M$. So, at each time, the singular values of the given weights beyond the $K$-th are an
+error that no ensemble can avoid (Eckart and Young). The same holds for the weights that act on one
+feature.
 """
 
 import numpy as np
@@ -20,16 +20,16 @@ def least_error(
     weights: np.ndarray,
     particles: int,
 ) -> float:
-    """A lower bound of the relative error of any ensemble of so many particles.
+    """A lower bound of the relative error of any ensemble with `particles` particles.
 
     **Arguments:**
 
-    - `field`, `penalty`: what the particles are for; the bound is 0 where the field is not made of
-        blocks or a strength of the penalty is a matrix.
+    - `field`, `penalty`: the field and the penalty of the particles. The bound is 0 if the field does
+        not consist of blocks, or a strength of the penalty is a matrix.
     - `theta`: the given weights, with a leading axis of times.
     - `weights`: quadrature weights of these times, in the error
         $Σ_i w_i R(θ_i - \\hat θ_i) / Σ_i w_i R(θ_i)$.
-    - `particles`: their number $K$.
+    - `particles`: the number of particles $K$.
     """
     matrices = any(isinstance(strength, SPDMatrix) for _, strength in penalty.strengths)
     table = field.as_blocks()
@@ -54,7 +54,7 @@ def least_error(
 
 
 def _matrix(value: np.ndarray) -> np.ndarray:
-    """A vector, which acts on the constant feature, as a column."""
+    """Convert a vector, which acts on the constant feature, to a column."""
     return value[..., None] if value.ndim == 2 else value
 
 

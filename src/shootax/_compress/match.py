@@ -1,4 +1,4 @@
-"""Fitting an ensemble to given weights, or to given outputs."""
+"""Fit an ensemble to given weights, or to given outputs."""
 
 from typing import Any
 
@@ -20,11 +20,11 @@ from shootax._trajectory import evaluate_at_stages
 
 
 class Match(eqx.Module):
-    """How far an ensemble is from a network.
+    """The error of an ensemble relative to a network.
 
     `theta` has the network's weights at every stage of every step. The error is relative, in the norm
-    of the penalty, $Σ w R(θ - \\hat θ) / Σ w R(θ)$; with `data`, states and the outputs they must lead
-    to, it is the one of the outputs instead.
+    of the penalty, $Σ w R(θ - \\hat θ) / Σ w R(θ)$. With `data`, a pair of states and the outputs that
+    they must lead to, it is the relative error of the outputs instead.
     """
 
     field: AbstractField
@@ -37,12 +37,13 @@ class Match(eqx.Module):
     readout: Any = None
 
     def control(self, ensemble: Ensemble) -> AbstractParticleControl:
-        """The control that an ensemble gives: held if the weights do not change, else moving."""
+        """The control with an ensemble: frozen particles if the weights are constant, otherwise moving
+        ones."""
         kind = FrozenParticles if self.still else Particles
         return kind(self.field, ensemble, penalty=self.penalty, maximiser=ClosedForm(), T=self.T)
 
     def quadrature_weights(self) -> np.ndarray:
-        """The weight of each stage of each step in the error."""
+        """The quadrature weight of each stage of each step."""
         one = np.asarray(self.integrator.weights) / self.integrator.steps
         return np.broadcast_to(one, (self.integrator.steps, len(one)))
 
@@ -77,7 +78,7 @@ class Match(eqx.Module):
         return jnp.sum(jnp.asarray(self.quadrature_weights(), values.dtype) * values)
 
     def draw(self, particles: int, key: PRNGKeyArray) -> Ensemble:
-        """Particles anywhere, with the momenta that come nearest to the first θ of the network."""
+        """Draw random particles, with the momenta whose θ is nearest to the first θ of the network."""
         position = Gaussian(std=1.0, hidden=1.0)
         drawn = Ensemble.draw(self.field, particles, position=position, key=key)
         drawn = jax.tree.map(lambda leaf: leaf.astype(_dtype(self.theta)), drawn)
@@ -86,7 +87,7 @@ class Match(eqx.Module):
 
 @eqx.filter_jit
 def nearest_momenta(match: Match, q: PyTree[Array], iterations: int = 200) -> PyTree[Array]:
-    """The momenta whose θ* is nearest to the first θ: θ* is linear in them, so by least squares."""
+    """The momenta whose θ* is nearest to the first θ, by least squares: θ* is linear in the momenta."""
     theta = jax.tree.map(lambda leaf: leaf[0, 0], match.theta)
     zero = jax.tree.map(jnp.zeros_like, q)
 
@@ -108,7 +109,7 @@ def nearest_momenta(match: Match, q: PyTree[Array], iterations: int = 200) -> Py
 
 @eqx.filter_jit
 def fitted(match: Match, ensemble: Ensemble, iterations: int) -> tuple[Ensemble, Array]:
-    """The ensemble after so many iterations of L-BFGS, and its squared error."""
+    """Return the ensemble after `iterations` iterations of L-BFGS, and its squared error."""
     arrays, rest = eqx.partition(match, eqx.is_inexact_array)
 
     def value(ensemble: Ensemble) -> Array:
