@@ -29,9 +29,7 @@ def read(path: pathlib.Path) -> Frame:
     if not path.is_file():
         raise ValueError(f"There is no file {path}.")
     if path.suffix.lower() in OTHER:
-        raise ValueError(
-            f"{path} has the suffix {path.suffix}, which cannot be read. Save it as CSV or Parquet."
-        )
+        raise ValueError(f"{path} is in a format that cannot be read. Save it as CSV or Parquet.")
     try:
         reader = _read_parquet if path.suffix.lower() in (".parquet", ".pq") else _read_csv
         table = reader(path)
