@@ -64,7 +64,7 @@ class AbstractShooting(BaseEstimator, Exportable):
         - `particles`: the number of particles, if the formulation uses them.
         - `depth`: the number of RK4 steps from $t = 0$ to $1$.
         - `activation`: `"tanh"`, `"relu"`, `"softplus"`, `"sigmoid"` or `"gelu"`.
-        - `penalty_weight`: the weight of $∫R(θ(t))\\\\, dt$ in the objective. By default 0.01 for up to
+        - `penalty_weight`: the weight of $∫R(θ(t))\\, dt$ in the objective. By default 0.01 for up to
             1,500 samples; beyond, it falls with the square of their number.
         - `weight_decay`: the weight decay of lift and readout, as in AdamW. By default 0.5 for up to
             1,500 samples; beyond, it falls with the square of their number.
