@@ -163,6 +163,8 @@ DATA = [
     case("sequences-mask", lambda: data.Sequences(X[..., None], mask=[1]), V, "mask must", "(1,)"),
     case("sequences-split", lambda: FRAMES.split(0), V, "0 < first < 2", "got 0"),
     case("sequences-first", lambda: FRAMES.first(9), V, "first 9 frames", "Use a smaller number"),
+    case("masked-late", lambda: data.MaskedFrames(FRAMES, never=(99,)), V, "0 to", "got 99"),
+    case("masked-early", lambda: data.MaskedFrames(FRAMES, never=(-1,)), V, "Each index in never"),
     case("masked-frames", lambda: data.MaskedFrames(3), T, "sequences must be", "got 3"),
     case(
         "masked-hidden", lambda: data.MaskedFrames(FRAMES, hidden=9), V, "hidden must be", "got 9"

@@ -160,6 +160,18 @@ def test_predict_with_trees_and_chains():
     assert_close(sx.predict(sx.bake(chain), x, batch_size=2), chain(x))
 
 
+@pytest.mark.parametrize(
+    "kinds", [("particles", "particles"), ("frozen", "particles")], ids="-".join
+)
+def test_predict_with_particles_that_are_passed_on(kinds):
+    nets = tuple(make_net("updown", kind) for kind in kinds)
+    chain = sx.nn.ParticleChain(nets, (jnp.tanh,))
+    x = inputs(nets[0].field, rows=5)
+    assert_close(sx.predict(chain, x, batch_size=2), chain(x))
+    wrapped = sx.Chain(chain, jnp.sin)
+    assert_close(sx.predict(wrapped, x, batch_size=2), wrapped(x))
+
+
 def test_predict_of_nothing():
     with pytest.raises(ValueError, match="no samples"):
         sx.predict(make_net("affine", "particles"), jnp.zeros((0, 2)))

@@ -231,10 +231,14 @@ def predict(model: Any, x: PyTree[Array], *, batch_size: int = 4096) -> PyTree[A
         raise TypeError(f"x must be an array or a tree of arrays, got {checks.shown(x)}.")
 
     def prepare(leaf: Any) -> Any:
-        fixed = isinstance(leaf, Net) and isinstance(leaf.integrator, AbstractFixedStep)
-        return bake(leaf, form="auto") if fixed and isinstance(leaf.control, Particles) else leaf
+        if not _is_whole(leaf):
+            return leaf
+        nets = leaf.nets if isinstance(leaf, ParticleChain) else (leaf,)
+        fixed = all(isinstance(net.integrator, AbstractFixedStep) for net in nets)
+        moving = any(isinstance(net.control, Particles) for net in nets)
+        return bake(leaf, form="auto") if fixed and moving else leaf
 
-    plain = jax.tree.map(prepare, model, is_leaf=lambda leaf: isinstance(leaf, Net))
+    plain = jax.tree.map(prepare, model, is_leaf=_is_whole)
     samples = jax.tree.leaves(x)[0].shape[:1]
     parts = (
         [

@@ -35,8 +35,8 @@ def theta_path(net: Net, times: Any) -> PyTree[Array]:
     net = one_net(net, "theta_path")
     if isinstance(net.control, BAKED):
         raise ValueError(
-            "A baked model has weights only at the stages of its integrator: they are in "
-            "net.control.theta. Use the original model for other times."
+            "A baked model has weights only at the stages of its integrator: in net.control.theta, or "
+            "as particles in net.control.q and net.control.p. Use the original model for other times."
         )
     return along(net.field, net.control, _theta, time_points(net, times), net.integrator)
 

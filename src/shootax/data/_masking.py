@@ -45,7 +45,8 @@ class MaskedFrames(AbstractSampler):
 
         - `sequences`: the sequences. All frames except those in `never` must be given.
         - `first`: the number of first frames that the encoder takes.
-        - `never`: the indices of frames that are masked in every epoch.
+        - `never`: the indices, from 0, of frames that no epoch decodes. If they are among the `first`
+            frames, the encoder sees them all the same.
         - `hidden`: the number of additional frames to mask, drawn for each sequence.
         - `redrawn`: whether to draw these frames again for every epoch. Otherwise they are drawn once.
         - `seed`: the random seed if they are drawn once.
@@ -53,7 +54,14 @@ class MaskedFrames(AbstractSampler):
         checks.instance(sequences, Sequences, "sequences", "MaskedFrames(Sequences(frames))")
         steps = len(sequences.times)
         self.first = checks.positive_integer(first, "first")
-        never = checks.sequence(never, "never", "never=(3,)")
+        never = tuple(
+            checks.non_negative_integer(index, "Each index in never")
+            for index in checks.sequence(never, "never", "never=(3,)")
+        )
+        if max(never, default=0) >= steps:
+            raise ValueError(
+                f"never must have indices of frames, 0 to {steps - 1}; got {max(never)}."
+            )
         hidden = checks.non_negative_integer(hidden, "hidden")
         redrawn, seed = checks.boolean(redrawn, "redrawn"), checks.seed(seed)
         self.shown = tuple(j for j in range(steps) if j not in never)
