@@ -98,7 +98,7 @@ def test_a_history_of_anything(shootax, here):
     sx.save("net", net(), record={"history": {"objective": "abc", "data": {"b": 1}, "<b>": [1, 2]}})
     assert shootax("report", "net")[0] == 0
     assert '"training":{"\\u003cb\\u003e":[1.0,2.0]}' in (here / "report.html").read_text("utf-8")
-    with pytest.raises(ValueError, match="columns of numbers; 'objective' is none"):
+    with pytest.raises(ValueError, match="columns of numbers, but 'objective' is not one"):
         sx.report.write(net(), "report.html", history={"objective": "abc"})
 
 
