@@ -1,1 +1,1 @@
-"""Measurements, outside of the package that is installed."""
+"""Benchmarks. They are not part of the installed package."""

@@ -15,7 +15,7 @@ from benchmarks.speed.run import planned, run, show_markdown
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Runs the command."""
+    """Run the command."""
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks",
         description=__doc__,
@@ -27,12 +27,17 @@ def main(arguments: Sequence[str] | None = None) -> None:
         type=pathlib.Path,
         help="file for the results, rewritten after each record; an incomplete one is completed",
     )
-    add("--minutes", type=float, default=math.inf, help="after these, no further part begins")
+    add(
+        "--minutes",
+        type=float,
+        default=math.inf,
+        help="do not start another part after this many minutes",
+    )
     add("--costs", type=pathlib.Path, help="file for the cost model, fitted to the part `forms`")
     add("--cases", help="cases, separated by commas; all by default")
     add("--parts", help="parts, separated by commas; all by default")
     add("--threads", default="both", help="1, all, or both: one thread, then all cores")
-    add("--quick", action="store_true", help="a rough look, in few repetitions")
+    add("--quick", action="store_true", help="a rough estimate from few repetitions")
     add(
         "--markdown",
         type=pathlib.Path,

@@ -1,10 +1,10 @@
-"""Prediction by a live net and by baked ones, over particles and batches.
+"""Compare predictions of a live net and of baked nets, for several numbers of particles and batch sizes.
 
 python benchmarks/baked.py [--inflation 10] [--dim 20]
 
-Each line has the time of one call: the live net, the net baked with its weights listed, the one with its
-particles kept, and which of the two `form="auto"` chooses. Contestants take turns, and the
-smallest times count; one core.
+Each line has the time of one call of the live net, of the net baked with its weights listed, and of the
+net baked with its particles kept, and says which of the two forms `form="auto"` chooses. The nets are
+timed in turns on one core, and the smallest times count.
 """
 
 import argparse
@@ -18,7 +18,7 @@ ROUNDS, SECONDS = 3, 0.4
 
 
 def main() -> None:
-    """Prints a table in Markdown."""
+    """Print a table in Markdown."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--dim", type=int, default=20)
     parser.add_argument("--inflation", type=int, default=10)
@@ -47,7 +47,7 @@ def main() -> None:
 
 
 def runner(model: Any, x: Any) -> Callable[[], Any]:
-    """A compiled call."""
+    """A compiled call of the model."""
     import equinox as eqx
     import jax
 
@@ -57,7 +57,7 @@ def runner(model: Any, x: Any) -> Callable[[], Any]:
 
 
 def smallest(runners: dict[str, Callable[[], Any]]) -> dict[str, float]:
-    """The smallest time of each."""
+    """The smallest time of each runner."""
     best = dict.fromkeys(runners, float("inf"))
     for run in runners.values():
         run()

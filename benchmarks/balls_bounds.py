@@ -1,14 +1,15 @@
-"""What bounds the error on bouncing balls: the images, the dynamics, or chaos.
+"""Measure what bounds the error on bouncing balls: the images, the dynamics, or chaos.
 
     python benchmarks/balls_bounds.py [--json FILE] [--quick]
 
 Errors are per pixel, for each of the ten frames after the three that a model sees, on the test sequences:
 
-- *autoencoder*: every frame encoded to 50 numbers and decoded again, by the coders of the recipe `best`.
-  A latent model cannot be better than this in the first frame ahead.
-- *dynamics*: a net that is given the true positions and velocities at the third frame moves them, and the
-  true renderer draws what it finds. No image is coded.
-- *straight lines*: the same with nothing but the velocities: balls go through walls and each other.
+- *autoencoder*: every frame is encoded to 50 numbers and decoded again, by the encoder and decoder of the
+  recipe `best`. A latent model cannot be better than this in the first frame ahead.
+- *dynamics*: a net moves the true positions and velocities from the third frame on, and the true renderer
+  draws the result. No image is encoded.
+- *straight lines*: the same with constant velocities instead of a net: balls go through walls and each
+  other.
 - *chaos*: the true simulation from positions that are off by 0.05 and 0.2 (a pixel is 0.36).
 """
 
@@ -31,12 +32,12 @@ TESTED = slice(SEEN, SEEN + AHEAD)
 
 
 def autoencoder(training: int, epochs: int, test: int) -> np.ndarray:
-    """Errors of the ten frames, each coded by itself."""
+    """Errors of the ten frames, each encoded and decoded separately."""
     keys = jax.random.split(jax.random.key(0), 3)
     net = sx.Net(sx.UpDown(dim=DIM, inflation=1), particles=1, key=keys[0])
     encoder = ImageEncoder(DIM, frames=1, channels=CHANNELS, norm="layer", key=keys[1])
     decoder = ImageDecoder(DIM, channels=CHANNELS[::-1], norm="layer", key=keys[2])
-    model = LatentModel(encoder, net, decoder, [0.0])  # at time 0 the net has moved nothing
+    model = LatentModel(encoder, net, decoder, [0.0])  # at time 0 the net has not moved the state
     frames = bouncing_balls(training, seed=TRAINING).frames[:, ::4].reshape(-1, 1, 28, 28)
     held_out = bouncing_balls(max(test // 5, 2), seed=VALIDATION).frames[:, TESTED]
     held_out = held_out.reshape(-1, 1, 28, 28)
@@ -57,7 +58,7 @@ def autoencoder(training: int, epochs: int, test: int) -> np.ndarray:
 
 
 def dynamics(training: int, epochs: int, test: int) -> np.ndarray:
-    """Errors of the ten frames, from the true positions and velocities at the third one."""
+    """Errors of the ten frames, predicted from the true positions and velocities at the third frame."""
     net = sx.Net(
         sx.UpDown(dim=12, inflation=20),
         particles=50,
@@ -84,21 +85,22 @@ def dynamics(training: int, epochs: int, test: int) -> np.ndarray:
 
 
 def states(paths: Paths) -> tuple[np.ndarray, np.ndarray]:
-    """Positions and velocities at the third frame, and at the ten frames after it, of order one."""
+    """Positions and velocities at the third frame and at the ten frames after it, scaled to order one."""
     both = np.concatenate([(paths.x - 5) / 5, 4 * paths.v], axis=2)
     flat = both.reshape(*both.shape[:2], 12)
     return flat[:, SEEN - 1], flat[:, TESTED]
 
 
 def straight_lines(test: int) -> np.ndarray:
-    """Errors of the ten frames where balls meet neither walls nor each other."""
+    """Errors of the ten frames if balls bounce off neither walls nor each other."""
     paths = ball_paths(test, seed=TEST)
     ahead = np.arange(1, AHEAD + 1)[:, None, None]
     return rendered_errors(paths.x[:, SEEN - 1, None] + ahead * paths.v[:, SEEN - 1, None], paths)
 
 
 def chaos(test: int, off: float) -> np.ndarray:
-    """Errors of the ten frames by the true simulation, from positions that are `off` at the third."""
+    """Errors of the ten frames of the true simulation, started from positions that are `off` at the
+    third."""
     paths = ball_paths(test, seed=TEST)
     x, v = paths.x[:, SEEN - 1], paths.v[:, SEEN - 1]
     x = x + off * np.random.default_rng(0).normal(size=x.shape)
@@ -112,15 +114,15 @@ def chaos(test: int, off: float) -> np.ndarray:
 
 
 def rendered_errors(found: np.ndarray, paths: Paths) -> np.ndarray:
-    """Errors per pixel of positions at the ten frames."""
+    """Errors per pixel of the frames rendered from positions at the ten frames."""
     wrong = resized(drawn(found)).astype(float) - resized(drawn(paths.x[:, TESTED]))
     return np.mean(wrong**2, axis=(0, 2, 3))
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--json", type=pathlib.Path, help="where to write the errors")
-    parser.add_argument("--quick", action="store_true", help="few sequences and epochs")
+    parser.add_argument("--json", type=pathlib.Path, help="file to write the errors to")
+    parser.add_argument("--quick", action="store_true", help="use few sequences and epochs")
     given = parser.parse_args()
     training, coded, moved, test = (40, 1, 1, 10) if given.quick else (10_000, 40, 100, 500)
     parts: dict[str, Any] = {

@@ -1,5 +1,5 @@
-"""How recipes for bouncing balls compare: dynamic with particles at the paper's size, a short training on
-5000 sequences, judged by the validation sequences. Prints the errors of the ten frames after those seen.
+"""Compare recipes for bouncing balls: dynamic with particles at the paper's size, a short training on
+5000 sequences, judged by the validation sequences. Prints the errors of the ten frames after those shown.
 
     python benchmarks/balls_recipes.py [--epochs 4] [--only TEXT]
 """
@@ -15,7 +15,7 @@ from shootax.paper import _latent as latent
 from shootax.paper._balls import AHEAD, SEEN
 
 TRAINING = 5000
-SEED = 100  # none of those that results are reported for
+SEED = 100  # not one of the seeds that results are reported for
 
 FULL = {"channels": [16, 32, 64]}
 FEWER = {
@@ -39,7 +39,7 @@ RECIPES = {
 
 
 def error(recipe: dict, epochs: int) -> tuple[float, float]:
-    """The mean error of the frames to predict, and seconds of training."""
+    """The mean error of the predicted frames, and the seconds of training."""
     experiment: Any = EXPERIMENTS["bouncing-balls"]
     known = make_settings(
         experiment, "paper", "best", seeds=[SEED], formulations=["dynamic-particles"]
@@ -60,7 +60,7 @@ def error(recipe: dict, epochs: int) -> tuple[float, float]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--epochs", type=int, default=4)
-    parser.add_argument("--only", default="", help="recipes with this text in their name")
+    parser.add_argument("--only", default="", help="only recipes with this text in their name")
     arguments = parser.parse_args()
     for name, recipe in RECIPES.items():
         if arguments.only in name:

@@ -1,8 +1,7 @@
-"""How recipes for the concentric circles compare, on validation data.
+"""Compare recipes for the concentric circles on validation data.
 
 Prints, for the lower weight of the classification loss, how many of ten seeds fit their training data
-perfectly, and the median of the objective on validation data. None of the seeds is one that results
-are reported for.
+perfectly, and the median of the objective on validation data. No results are reported for these seeds.
 
     python benchmarks/circles_recipes.py
 """

@@ -1,8 +1,9 @@
-"""How good a first fit is: the defaults of `Net` and `fit` on small tasks of several kinds.
+"""Measure how good a first fit is: the defaults of `Net` and `fit` on small tasks of several kinds.
 
-Each task is fitted from five seeds, once as `fit(Net(...), x, y)` does it and once with the plain
-optimiser (`sx.Optimizer()`: Adam at 0.01 with a cosine schedule) and momenta of standard deviation 0.1.
-Prints a line of Markdown for each task: medians and the worst seeds, on data that were not trained on.
+Each task is fitted from five seeds, once with the defaults (`fit(Net(...), x, y)`) and once with the
+plain optimiser (`sx.Optimizer()`: Adam at 0.01 with a cosine schedule) and momenta of standard deviation
+0.1. Prints a line of Markdown for each task: medians and worst seeds, on data that were not used for
+training.
 
     python -m benchmarks.defaults [TASK ...]
 """
@@ -22,7 +23,7 @@ Array = np.ndarray
 
 
 class Task(NamedTuple):
-    """Data, and the net that a newcomer would take for them."""
+    """Data, and the net that a newcomer would choose for them."""
 
     train: tuple[Array, Array]
     test: tuple[Array, Array]
@@ -66,7 +67,7 @@ def peaks() -> Task:
 
 
 def pendulum() -> Task:
-    """Trajectories of a damped pendulum, at ten times."""
+    """Trajectories of a damped pendulum at ten times."""
     times = np.linspace(0.1, 1, 10)
 
     def swing(z: Array) -> Array:
@@ -89,7 +90,7 @@ def _pendulum_field(z: Array) -> Array:
 def table(
     load: Callable[..., Any], training: int, *, classes: int | None = None, **sizes: Any
 ) -> Task:
-    """A table of scikit-learn's, with columns of mean zero and variance one."""
+    """A table from scikit-learn, with columns of mean zero and variance one."""
     x, y = load(return_X_y=True)
     order = np.random.default_rng(0).permutation(len(x))
     x, y = x[order].astype(float), y[order]

@@ -1,4 +1,4 @@
-"""What fewer steps do to the plain network baked from the trained rotating-MNIST block.
+"""Measure what fewer steps do to the plain network baked from the trained rotating-MNIST block.
 
 python benchmarks/fewer_steps.py
 """

@@ -1,15 +1,15 @@
-"""What a person waits for in the first minutes: seconds of fresh processes, cold and warm.
+"""Measure the waiting times of a new user: seconds of fresh processes, cold and warm.
 
-Each line is a program of its own, run twice with a folder for compiled programs that is empty at first
-(cold, then warm). Processor time counts all threads: what a quiet machine with one core would need;
-imports count as well.
+Each line is a separate program, run with a folder for compiled programs that is empty at first (cold,
+then warm). Processor time counts all threads, as a quiet machine with one core would need. Imports are
+included.
 
     python -m benchmarks.first_contact [PART ...]
     python -m benchmarks.first_contact --json benchmarks/first_contact.json
     python -m benchmarks.first_contact --markdown benchmarks/first_contact.json
     python -m benchmarks.first_contact --seeds 10
 
-The last prints what the README's example prints, for several seeds of its data and its net.
+The last command prints the output of the README's example for several seeds of its data and its net.
 """
 
 import argparse
@@ -145,7 +145,7 @@ finally:
 
 
 def seconds(program: str, folder: pathlib.Path) -> tuple[float, float]:
-    """Wall and processor seconds of a fresh process, which works in a folder."""
+    """Wall-clock and processor seconds of a fresh process that works in `folder`."""
     root = pathlib.Path(__file__).parents[1]
     hidden = ("JAX_COMPILATION_CACHE_DIR", "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS")
     environment = {name: value for name, value in os.environ.items() if name not in hidden}
@@ -162,7 +162,8 @@ def seconds(program: str, folder: pathlib.Path) -> tuple[float, float]:
 
 
 def measure(name: str) -> dict[str, Any]:
-    """Seconds of a program with an empty folder of compiled programs, and the least of two later runs."""
+    """Seconds of a program with an empty folder of compiled programs, and the smaller of two later
+    runs."""
     with tempfile.TemporaryDirectory() as place:
         folder = pathlib.Path(place)
         if name.startswith("shootax"):
@@ -190,7 +191,7 @@ def line(row: dict[str, Any]) -> str:
 
 
 def promised(seeds: int) -> bool:
-    """Whether the README's example prints what it says for several seeds, each of data and net."""
+    """Run the README's example for several seeds, each of data and net, and check the printed values."""
     good = True
     for seed in range(seeds):
         x = np.random.default_rng(seed).uniform(-1.5, 1.5, (500, 1))
@@ -208,7 +209,9 @@ def main() -> None:
     parser.add_argument("parts", nargs="*", help="only programs whose names contain one of these")
     parser.add_argument("--json", type=pathlib.Path, help="add the results to this file")
     parser.add_argument("--markdown", type=pathlib.Path, help="print the table of a results file")
-    parser.add_argument("--seeds", type=int, help="run the README's example for so many seeds")
+    parser.add_argument(
+        "--seeds", type=int, help="run the README's example for this number of seeds"
+    )
     given = parser.parse_args()
     if given.seeds:
         sys.exit(0 if promised(given.seeds) else 1)

@@ -1,7 +1,7 @@
-"""What fewer steps do to trained latent models of images, whose frames are then interpolated in time.
+"""Measure what fewer steps do to trained latent models of images, with frames interpolated in time.
 
-Prints for each model and number of steps of RK4 how far its pixels move (root mean square), and errors:
-of rotating MNIST on the training sequences, of the balls on sequences of their own.
+Prints, for each model and number of RK4 steps, how far its pixels move (root mean square) and its errors:
+for rotating MNIST on the training sequences, for the balls on new sequences.
 
     python benchmarks/image_steps.py
 """
@@ -19,7 +19,7 @@ from shootax.paper import _latent as latent
 from shootax.paper._balls import AHEAD, FRAMES, SEEN
 
 RESULTS = pathlib.Path(__file__).parents[1] / "docs" / "results"
-SEED = 77  # of sequences that neither training nor tests have
+SEED = 77  # gives sequences that occur neither in training nor in tests
 
 
 def compare(path: str, sequences: Sequences, first: int, steps: Any, frames: Any) -> None:

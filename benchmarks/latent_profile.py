@@ -1,4 +1,4 @@
-"""Where the time of a training step of a latent model goes.
+"""Measure where the time of a training step of a latent model goes.
 
 python benchmarks/latent_profile.py [rotating-mnist] [bouncing-balls]
 """
@@ -24,7 +24,7 @@ STEPS, REPEATS = 3, 5
 
 
 def profile(name: str, formulation: str = "dynamic-particles") -> dict[str, float]:
-    """Milliseconds of processor time that value and gradient of each part take at the paper's size.
+    """Milliseconds of processor time for value and gradient of each part, at the paper's size.
 
     The parts run inside a loop, as they do in training.
     """
@@ -51,7 +51,7 @@ def profile(name: str, formulation: str = "dynamic-particles") -> dict[str, floa
 
 
 def milliseconds(loss: Callable[[Any, Any], Any], part: Any, x: Any) -> float:
-    """The smallest time of value and gradient in the parameters of a part and its input."""
+    """The smallest time of a part's value and gradient with respect to its parameters and its input."""
     parameters, static = eqx.partition(part, eqx.is_inexact_array)
 
     def value(parameters: Any, x: Any) -> Any:
@@ -75,7 +75,7 @@ def milliseconds(loss: Callable[[Any, Any], Any], part: Any, x: Any) -> float:
 
 
 def main() -> None:
-    """Prints the shares of both experiments, with one thread."""
+    """Print the shares for both experiments, with one thread."""
     for name in sys.argv[1:] or ("rotating-mnist", "bouncing-balls"):
         found = profile(name)
         total = sum(found.values())
@@ -84,7 +84,9 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    if "SHOOTAX_ONE_THREAD" not in os.environ:  # threads are set before JAX starts
+    if (
+        "SHOOTAX_ONE_THREAD" not in os.environ
+    ):  # the number of threads must be set before JAX starts
         env = {**thread_environment(os.environ), "SHOOTAX_ONE_THREAD": "1"}
         sys.exit(subprocess.run([sys.executable, *sys.argv], env=env).returncode)
     main()

@@ -1,12 +1,12 @@
-"""L-BFGS after Adam against more epochs of Adam, in processor time.
+"""Compare L-BFGS after Adam with more epochs of Adam, in processor time.
 
 python -m benchmarks.polish [--seeds 3] [TASK ...]
 
-Tasks are those of `benchmarks.defaults`, with the defaults of `Net` and `fit`. Adam trains each for
-its number of epochs, for twice and four times as many, each with a schedule of its own, and is once
-followed by `sx.LBFGS`. Every training is run twice; the second one counts, as the first compiles.
-Prints a line of Markdown for each task: medians over the seeds of processor time and of the objective on
-all training data.
+The tasks are those of `benchmarks.defaults`, with the defaults of `Net` and `fit`. Adam trains each for
+its number of epochs and for twice and four times as many, with a schedule for that length. In the fourth
+training, `sx.LBFGS` follows Adam. Every training is run twice; the second run counts, because the first
+one compiles. Prints a line of Markdown for each task: medians over the seeds of processor time and of
+the objective on all training data.
 """
 
 import argparse
@@ -26,7 +26,7 @@ POLISH = 200
 
 
 def main() -> None:
-    """Prints a table in Markdown."""
+    """Print a table in Markdown."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("names", nargs="*", default=TASKS)
     parser.add_argument("--seeds", type=int, default=3)
@@ -55,7 +55,7 @@ def trainings(name: str, seed: int) -> list[tuple[float, float]]:
 
 
 def measured(task: Any, seed: int, epochs: int, polish: Any) -> tuple[float, float]:
-    """Processor time of a training that is compiled, and the objective on all of its data."""
+    """Processor time of a training without compilation, and the objective on all of its data."""
     import jax
 
     import shootax as sx
@@ -68,7 +68,7 @@ def measured(task: Any, seed: int, epochs: int, polish: Any) -> tuple[float, flo
         began = time.process_time()
         net_after = sx.fit(net, *task.train, epochs=epochs, polish=polish, **options).net
         seconds = time.process_time() - began
-    # The first epoch of a polishing reports the objective on all data, before anything moved.
+    # The first epoch of L-BFGS reports the objective on all data, before any step.
     still = sx.Optimizer(1e-30, schedule=sx.Constant())
     check = sx.fit(net_after, *task.train, epochs=1, optimizer=still, polish=sx.LBFGS(1), **options)
     return seconds, float(check.history["objective"][-1])

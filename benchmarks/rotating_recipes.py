@@ -1,6 +1,7 @@
-"""How recipes for rotating MNIST compare: static direct on 400 training sequences, judged by the
-other 100. Prints the errors of the frames that training shows, and of frame 3, which it never does: for
-the 100 sequences, and for the 400, of which only the angle is new.
+"""Compare recipes for rotating MNIST: static direct on 400 training sequences, judged by the other 100.
+
+Prints the errors of the frames that are shown in training, and of frame 3, which is never shown: for the
+100 sequences, and for the 400, of which only the angle is new.
 
     python benchmarks/rotating_recipes.py [--epochs 150] [--only TEXT]
 """
@@ -17,7 +18,7 @@ from shootax.paper import EXPERIMENTS, make_settings
 from shootax.paper import _latent as latent
 
 TRAINING = 400
-SEED = 100  # none of those that results are reported for
+SEED = 100  # not one of the seeds that results are reported for
 
 LIFT = {"lift_unit": 10.0}
 WARM = {"schedule": {"kind": "cosine", "warmup": 0.05}, "clip": 10.0, "learning_rate": 0.01, **LIFT}
@@ -51,8 +52,8 @@ RECIPES = {
 
 
 def errors(recipe: dict, epochs: int) -> list[tuple[float, float]]:
-    """The mean error of all frames but the one held out, and the error of that one, of the 100 sequences
-    and of the 400."""
+    """The mean error of all frames except the held-out frame, and the error of that frame, for the 100
+    sequences and for the 400."""
     experiment = EXPERIMENTS["rotating-mnist"]
     known = make_settings(experiment, "paper", seeds=[SEED], formulations=["static-direct"])
     options = {**known.options, **recipe, "training": TRAINING}
@@ -70,8 +71,10 @@ def errors(recipe: dict, epochs: int) -> list[tuple[float, float]]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--epochs", type=int, help="for all; by default 100, and 150 with warm-up")
-    parser.add_argument("--only", default="", help="recipes with this text in their name")
+    parser.add_argument(
+        "--epochs", type=int, help="epochs of all recipes; by default 100, with warm-up 150"
+    )
+    parser.add_argument("--only", default="", help="only recipes with this text in their name")
     arguments = parser.parse_args()
     for name, recipe in RECIPES.items():
         if arguments.only not in name:

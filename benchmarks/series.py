@@ -1,11 +1,11 @@
-"""Forecasts at their defaults against autoregression, exponential smoothing and seasonal naive.
+"""Compare default forecasts with autoregression, exponential smoothing and seasonal naive forecasts.
 
     python -m benchmarks.series --json benchmarks/series.json
     python -m benchmarks.series --markdown benchmarks/series.json
 
-The series come with packages (`pip install statsmodels vega_datasets`); which, was decided before the
-first run. The last 30 % of each are forecast from every origin, at most 60 of them in a block;
-every model is fitted three times, at the starts of three blocks, to all that came before.
+The series come with packages (`pip install statsmodels vega_datasets`) and were chosen before the first
+run. The last 30 % of each series are forecast from every origin, at most 60 origins in a block. Every
+model is fitted three times, at the starts of three blocks, to all earlier values.
 """
 
 import argparse
@@ -26,7 +26,7 @@ BLOCKS, TESTED, MOST_ORIGINS, COVERAGE = 3, 0.3, 60, 0.9
 
 
 class Series(NamedTuple):
-    """A series, how far ahead to forecast it, and its season, which only the rivals are told."""
+    """A series, how far ahead to forecast it, and its season, which is passed to the rivals only."""
 
     load: Callable[[], Any]
     horizon: int
@@ -104,7 +104,8 @@ SERIES: dict[str, Series] = {
 
 
 class Forecasts(NamedTuple):
-    """Forecasts `(origins, horizon)`, half-widths of intervals if there are any, and parameters."""
+    """Forecasts `(origins, horizon)`, half-widths of intervals if there are any, and number of
+    parameters."""
 
     values: np.ndarray
     half: np.ndarray | None
@@ -125,7 +126,8 @@ def ours(values: Any, start: int, origins: np.ndarray, series: Series) -> Foreca
 
 
 def autoregression(values: Any, start: int, origins: np.ndarray, series: Series) -> Forecasts:
-    """The number of lags by Akaike's criterion, up to two seasons if these are not too long."""
+    """Autoregression with lags chosen by Akaike's criterion, up to two seasons if these are not too
+    long."""
     from statsmodels.tsa.ar_model import AutoReg, ar_select_order  # pyright: ignore[reportMissingImports]
 
     numbers = np.asarray(values, np.float64)
@@ -154,7 +156,7 @@ def smoothing(values: Any, start: int, origins: np.ndarray, series: Series) -> F
 
 
 def seasonal_naive(values: Any, start: int, origins: np.ndarray, series: Series) -> Forecasts:
-    """What was one season ago."""
+    """The value of one season ago."""
     past = _pasts(values, origins, series.season)
     repeats = -(-series.horizon // series.season)
     return Forecasts(np.tile(past, (1, repeats))[:, : series.horizon], None, 0)
@@ -208,7 +210,8 @@ def measure(name: str, model: str) -> dict[str, Any]:
 
 
 def _standard_error(by_origin: np.ndarray, horizon: int) -> float:
-    """Of a mean over origins. Those that overlap are not independent; stretches of one horizon are."""
+    """The standard error of a mean over origins. Overlapping origins are not independent, so it is
+    computed from stretches of one horizon."""
     groups = np.array_split(by_origin, max(2, len(by_origin) // horizon))
     return float(np.std([g.mean() for g in groups], ddof=1) / len(groups) ** 0.5)
 
@@ -226,7 +229,7 @@ def _number(value: float) -> str:
 
 
 def markdown(results: list[dict[str, Any]]) -> str:
-    """A line for each series: root mean square errors, their standard errors, and coverage."""
+    """A row for each series: root mean square errors, their standard errors, and coverage."""
     names = list(dict.fromkeys(row["model"] for row in results))
     lines = [
         f"| series (entries; steps ahead) | {' | '.join(names)} | ours / AR | coverage of 90 % |",

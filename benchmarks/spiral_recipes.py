@@ -1,6 +1,6 @@
-"""How recipes for the spiral compare: dynamic with particles, α = 32, on validation snippets.
+"""Compare recipes for the spiral: dynamic with particles, α = 32, on validation snippets.
 
-Prints medians and the worst of five seeds, none of those that results are reported for.
+Prints the median and the worst of five seeds. No results are reported for these seeds.
 
     python benchmarks/spiral_recipes.py [--formulation static-direct]
 """

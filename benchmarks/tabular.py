@@ -1,12 +1,12 @@
-"""Estimators at their defaults against those of scikit-learn, on tables that come with packages.
+"""Compare default estimators with those of scikit-learn, on tables that come with packages.
 
     python benchmarks/tabular.py --json benchmarks/tabular.json
     python benchmarks/tabular.py --markdown benchmarks/tabular.json
 
-Every model sees the same splits: stratified where there are classes, five folds, repeated. Only
-ours has one setting, its defaults; of scikit-learn's networks the best of a grid is named, chosen by
-the very scores that are reported, which favours them. On the large tables, of more than 2,000 rows,
-there is one network alone, with 100 hidden units and the penalty of scikit-learn's defaults.
+Every model uses the same splits: five folds, repeated, and stratified if there are classes. Ours has one
+setting, its defaults. Of scikit-learn's networks, the best of a grid is reported, chosen by the same
+scores that the table shows, which favours them. On the large tables, with more than 2,000 rows, there is
+only one network, with 100 hidden units and scikit-learn's default penalty.
 """
 
 import argparse
@@ -32,7 +32,7 @@ from shootax.sklearn import ShootingClassifier, ShootingRegressor, tables
 
 
 def _numbers(frame: Any, target: str) -> tuple[np.ndarray, np.ndarray]:
-    """A data frame as numbers: categories and dates as `shootax fit` encodes them."""
+    """A data frame as numbers, with categories and dates encoded as by `shootax fit`."""
     frame = frame.dropna()
     inputs = frame.drop(columns=[target])
     return tables.encode(inputs, tables.learn(inputs))[0], frame[target].to_numpy(np.float64)
@@ -79,7 +79,7 @@ TABLES: dict[str, tuple[Callable[[], Any], bool]] = {
 }
 LARGE = ("affairs", "sf-temps", "randhie", "randhie, new inputs")
 GROUPED = ("randhie, new inputs",)
-"""Tables of which equal inputs are all in one fold: `randhie` has each about seven times."""
+"""Tables whose equal inputs are all in one fold. `randhie` has each input about seven times."""
 FOLDS = 5
 HIDDEN, ALPHAS = ((25,), (50,), (100,)), (1e-4, 1e-2, 1.0)
 
@@ -108,7 +108,7 @@ def candidates(classes: bool, large: bool) -> dict[str, Any]:
 
 
 def _mlp(classes: bool, hidden: tuple[int, ...], alpha: float, seed: int) -> Any:
-    """A network of scikit-learn with everything scaled that ours scales by itself."""
+    """A network of scikit-learn with the same scaling that our estimators do internally."""
     options: dict[str, Any] = {
         "hidden_layer_sizes": hidden,
         "alpha": alpha,
@@ -122,7 +122,7 @@ def _mlp(classes: bool, hidden: tuple[int, ...], alpha: float, seed: int) -> Any
 
 
 def parameters(model: Any) -> int | None:
-    """The number of trained numbers, for models that are made of numbers."""
+    """The number of trained parameters, for models that have any."""
     if isinstance(model, ShootingRegressor | ShootingClassifier):
         return model.n_parameters_
     if isinstance(model, TransformedTargetRegressor):
@@ -168,7 +168,8 @@ def measure(name: str, model_name: str, make: Any, repeats: int) -> dict[str, An
 
 
 def markdown(results: list[dict[str, Any]]) -> str:
-    """A line for each table; of networks the best, with scores, parameters and seconds of a fit."""
+    """A row for each table, with scores, parameters and seconds of a fit; of the networks only the
+    best."""
     lines = [
         "| table | ours | best network | gradient boosting | linear | fit: ours, network, boosting |",
         "|---|---|---|---|---|---|",
@@ -193,7 +194,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])  # pyright: ignore
     parser.add_argument("--json", type=pathlib.Path, default=pathlib.Path("tabular.json"))
     parser.add_argument("--markdown", type=pathlib.Path, help="print the table of a results file")
-    parser.add_argument("--tables", default=";".join(TABLES), help="names, with semicolons between")
+    parser.add_argument("--tables", default=";".join(TABLES), help="names, separated by semicolons")
     parser.add_argument("--models", default="", help="only models whose names begin with this")
     parser.add_argument("--repeats", type=int, default=1)
     options = parser.parse_args()

@@ -1,11 +1,12 @@
-"""How much faster `fit` is with `sx.use_cores(2)` than bound to one core: models of images, regression.
+"""Measure how much faster `fit` is with `sx.use_cores(2)` than on one core: image models and regression.
 
 python benchmarks/two_cores.py [--epochs 8] [rotating-mnist] [rotating-mnist/swift] [regression-16] ...
 
-A model of images has the name of its experiment, with a recipe other than the paper's after a slash.
+An image model has the name of its experiment; a recipe other than the paper's follows after a slash.
 
-Runs alternate, and the smallest times count. Cores that wait for each other are hit hard by whatever else
-runs: on a busy machine, put `chrt --fifo 1` before the command (as root), so that nothing interrupts.
+Runs alternate, and the smallest times count. Other programs slow down two cores much more than one,
+because the cores wait for each other. On a busy machine, put `chrt --fifo 1` before the command (as
+root), so that nothing interrupts it.
 """
 
 import argparse
@@ -67,7 +68,7 @@ def images(name: str) -> tuple[Any, tuple, dict[str, Any], int]:
 
 
 def regression(name: str) -> tuple[Any, tuple, dict[str, Any], int]:
-    """The net of the quadratic-like regression, whose inflation stands in the name."""
+    """The net of the quadratic-like regression, with the inflation given in the name."""
     import jax
     import numpy as np
 
@@ -80,7 +81,7 @@ def regression(name: str) -> tuple[Any, tuple, dict[str, Any], int]:
 
 
 def main() -> None:
-    """Prints the times and their ratio."""
+    """Print the times and their ratio."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("names", nargs="*", default=NAMES)
     parser.add_argument("--epochs", type=int, default=8)

@@ -1,8 +1,8 @@
-"""Steps of `fit` and `fit_many` with small loops compiled as single functions, and without.
+"""Compare steps of `fit` and `fit_many` with and without small loops compiled as single functions.
 
 python benchmarks/whole_loops.py [regression-16] [regression-128] ...
 
-Processor time of one thread; runs with and without alternate, and the smallest times count.
+Times are processor time of one thread. Runs with and without alternate, and the smallest times count.
 """
 
 import argparse
@@ -30,7 +30,7 @@ def step_ms(name: str, seeds: int) -> float:
 
 
 def main() -> None:
-    """Prints the times and their ratio."""
+    """Print the times and their ratio."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("names", nargs="*", default=NAMES)
     parser.add_argument("--rounds", type=int, default=2)

@@ -1,4 +1,4 @@
-"""Seconds of whole trainings: until the objective is where the code of 2020 ends.
+"""Measure the seconds of whole trainings, until the objective is as low as the code of 2020 ends.
 
     python -m benchmarks.whole_trainings --json benchmarks/whole_trainings.json   # about 6 minutes
     python -m benchmarks.whole_trainings --markdown benchmarks/whole_trainings.json
@@ -6,11 +6,10 @@
 The task is the quadratic-like regression, dynamic with particles, α = 16, 15 particles; the objective
 is 100 · MSE + R on the test grid. A first run finds the epoch after which it is low enough; then the
 same training runs in fresh processes that stop there, once with an empty folder of compiled programs
-and once with a filled one. All are bound to one core. What counts is processor time from the start of
-the process to the end of the training, which is what the clock of a quiet machine shows. It includes
-the imports of JAX and of this library, but not that of `shootax.paper`, which has the settings.
-Diffrax makes as many steps on a batch that stays the same; those of torchdiffeq are extrapolated from
-a few.
+and once with a filled one. All processes are bound to one core. The time is the processor time from the
+start of the process to the end of the training, which equals the wall-clock time on a quiet machine. It
+includes the imports of JAX and of this library, but not that of `shootax.paper`, which has the settings.
+Diffrax takes as many steps, always on the same batch; those of torchdiffeq are extrapolated from a few.
 """
 
 import argparse
@@ -28,31 +27,31 @@ ROOT = pathlib.Path(__file__).parents[1]
 FIGURE = ROOT / "docs" / "results" / "quadratic-best" / "results.json"
 
 TARGET = 0.345
-BATCHES = 10  # steps of an epoch
+BATCHES = 10  # steps per epoch
 CODE_OF_2020 = {"training": "code of 2020, seed 0", "epochs": 501, "seconds_per_step": 0.120}
 
 POLISHED = {"epochs": 50, "polish": 300}
-"""A short schedule, and how many epochs of L-BFGS may follow."""
+"""A short schedule, and the maximal number of epochs of L-BFGS after it."""
 
 PACKAGES = {
     "rival_diffrax": ("jax", "equinox", "optax", "diffrax"),
     "rival_torch": ("torch", "torchdiffeq"),
 }
-"""What each rival imports."""
+"""The modules that each rival imports."""
 
 FEW = 100
-"""Steps of torchdiffeq that are measured."""
+"""The number of torchdiffeq's steps that are measured."""
 
 
 def ours(task: dict[str, Any]) -> dict[str, Any]:
-    """Trains in this process. With `target`, the objective is looked at after every epoch; with `stop`,
-    the training ends after so many."""
+    """Train in this process. With `target`, evaluate the objective after every epoch; with `stop`, end
+    the training after this number of epochs."""
     import shootax as sx
 
     ready = time.process_time()
     from shootax.paper import EXPERIMENTS, make_settings
 
-    aside = time.process_time() - ready  # a program of your own has no need for this import
+    aside = time.process_time() - ready  # your own programs do not need this import
     experiment: Any = EXPERIMENTS["quadratic"]
     settings = make_settings(
         experiment,
@@ -66,7 +65,7 @@ def ours(task: dict[str, Any]) -> dict[str, Any]:
     (configuration,) = experiment.configurations(settings)
     data, options = experiment.task(settings, configuration)
     if task.get("polish"):
-        # Validation is for the plateau schedule of other recipes; a polishing has no use for it.
+        # Validation is for the plateau schedule of other recipes; L-BFGS does not use it.
         options = {**options, "validation": None, "polish": sx.LBFGS(task["polish"])}
     found: list[float] = []
 
@@ -100,7 +99,7 @@ def ours(task: dict[str, Any]) -> dict[str, Any]:
 
 
 def rival(task: dict[str, Any]) -> dict[str, Any]:
-    """Makes training steps of a rival in this process; those beyond `measured` are extrapolated."""
+    """Run training steps of a rival in this process; steps beyond `measured` are extrapolated."""
     import importlib
 
     for package in PACKAGES[task["module"]]:
@@ -109,7 +108,7 @@ def rival(task: dict[str, Any]) -> dict[str, Any]:
     from benchmarks.speed.cases import CASES, start
 
     module = importlib.import_module(f"benchmarks.speed.{task['module']}")
-    aside = time.process_time() - ready  # our own library, which the rivals do without
+    aside = time.process_time() - ready  # our own library, which the rivals do not need
     case = CASES["regression-16"]
     step = module.runner(case, start(case))
     step()
@@ -123,14 +122,15 @@ def rival(task: dict[str, Any]) -> dict[str, Any]:
 
 
 def alone(kind: str, task: dict[str, Any], folder: pathlib.Path) -> dict[str, Any]:
-    """The result of a fresh process on one core, with a folder for compiled programs."""
+    """Run a task in a fresh process on one core, with a folder for compiled programs; return its
+    result."""
     from shootax.sweeps import available_cores, thread_environment
 
     hidden = ("JAX_COMPILATION_CACHE_DIR", "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS")
     given = {name: value for name, value in os.environ.items() if name not in hidden}
     environment = thread_environment(given, 1)
     environment["SHOOTAX_CACHE"] = str(folder)
-    if kind == "rival":  # JAX's own folder of programs serves Diffrax as well
+    if kind == "rival":  # Diffrax uses JAX's own folder of programs
         environment["JAX_COMPILATION_CACHE_DIR"] = str(folder)
         environment["JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS"] = "0"
     paths = [str(ROOT / "src"), str(ROOT), environment.get("PYTHONPATH", "")]
@@ -151,7 +151,7 @@ def alone(kind: str, task: dict[str, Any], folder: pathlib.Path) -> dict[str, An
 
 
 def trainings(seeds: int, quick: bool) -> Iterator[tuple[str, dict[str, Any]]]:
-    """The trainings by `fit`, with their names."""
+    """The trainings with `fit`, and their names."""
     epochs = 20 if quick else 500
     for seed in range(seeds):
         yield f"`best`, seed {seed}", {"recipe": "best", "seed": seed, "epochs": epochs}
@@ -165,7 +165,7 @@ def trainings(seeds: int, quick: bool) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def records(seeds: int, quick: bool) -> Iterator[dict[str, Any]]:
-    """One record for each line of the table, as soon as it is measured."""
+    """Yield one record for each row of the table, as soon as it is measured."""
     target, steps = (5.0 if quick else TARGET), 0
     yield {
         **CODE_OF_2020,
@@ -199,7 +199,7 @@ def records(seeds: int, quick: bool) -> Iterator[dict[str, Any]]:
 
 
 def rivals(steps: int, quick: bool) -> Iterator[dict[str, Any]]:
-    """The time of as many steps by Diffrax and by torchdiffeq as the first training needs."""
+    """The time that Diffrax and torchdiffeq take for as many steps as the first training needs."""
     from benchmarks.speed import rival_torch
 
     for name, module, measured in (
@@ -227,8 +227,9 @@ def rivals(steps: int, quick: bool) -> Iterator[dict[str, Any]]:
 
 
 def earlier_figure(path: pathlib.Path = FIGURE) -> dict[str, Any]:
-    """The 240 trainings of the whole figure, from the processor time that a stored sweep recorded. It is
-    that of the recipe `best`, as older runs of `paper` have none; nets and epochs are the same."""
+    """The 240 trainings of the whole figure, from the processor time that a stored sweep recorded. The
+    sweep used the recipe `best`, because older runs of `paper` recorded no times; nets and epochs are
+    the same."""
     runs = json.loads(path.read_text("utf-8"))
     kept = [run for run in runs if run["particles"] in (None, 15)]
     return {
@@ -245,7 +246,7 @@ HEADER = (
 
 
 def line(record: dict[str, Any]) -> str:
-    """A line of the table in Markdown."""
+    """A row of the table in Markdown."""
     if "trainings" in record:
         minutes = record["seconds"] / 60
         about = f"{record['training']}: {record['trainings']} trainings"
@@ -265,12 +266,14 @@ def line(record: dict[str, Any]) -> str:
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Prints the table, and writes the records to a file if one is given."""
+    """Print the table, and write the records to a file if one is given."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--json", type=pathlib.Path, help="write the records to this file")
-    parser.add_argument("--markdown", type=pathlib.Path, help="print the table of such a file")
-    parser.add_argument("--seeds", type=int, default=3, help="trainings of each kind")
-    parser.add_argument("--quick", action="store_true", help="a few epochs, to try the command")
+    parser.add_argument("--markdown", type=pathlib.Path, help="print the table of a records file")
+    parser.add_argument("--seeds", type=int, default=3, help="number of trainings of each kind")
+    parser.add_argument(
+        "--quick", action="store_true", help="run a few epochs only, to try the command"
+    )
     given = parser.parse_args(arguments)
     print(HEADER)
     if given.markdown:
