@@ -1,1 +1,1 @@
-"""Step time and memory on many accelerators, by calculation: `python -m benchmarks.plan`."""
+"""Calculate step time and memory on many accelerators: `python -m benchmarks.plan`."""

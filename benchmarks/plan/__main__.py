@@ -1,4 +1,4 @@
-"""`python -m benchmarks.plan`: counts of compiled programs against the model, and predictions from it.
+"""`python -m benchmarks.plan`: compare counts of compiled programs with the model, and predict from it.
 
 python -m benchmarks.plan --check check.json      # compiles about 40 small programs for 8 virtual devices
 python -m benchmarks.plan --markdown check.json   # prints all tables of the page
@@ -27,7 +27,7 @@ LAYOUTS = [
     *((n, 1, "kernel") for n in (1, 2, 4, 8)),
     *((data, 8 // data, "kernel") for data in (1, 2, 4)),
 ]
-# Steps in a loop, whose operations a compiled program counts once: for memory alone.
+# Steps in a loop. A compiled program counts their operations once, so this shape checks memory only.
 DEEP = Shape("small, 4 steps", 8, 8, 64, 512, 4)
 FEW_LAYOUTS = [
     (1, 1, "dense"),
@@ -48,7 +48,7 @@ COUNTS = (8, 64, 512, 4_096)
 
 
 def check(path: pathlib.Path) -> None:
-    """Compiles the programs and writes what they contain beside what the model says."""
+    """Compile the programs, and write their counts beside those of the model."""
     flag = f"--xla_force_host_platform_device_count={DEVICES}"
     os.environ["XLA_FLAGS"] = f"{os.environ.get('XLA_FLAGS', '')} {flag}".strip()
     from benchmarks.plan.program import compiled, contents  # JAX reads the variable when it starts
@@ -77,7 +77,7 @@ def check(path: pathlib.Path) -> None:
 
 
 def checked_table(records: Sequence[dict[str, Any]]) -> str:
-    """What was found, and the model in per cent of it."""
+    """The counts of compiled programs, and those of the model in per cent of them."""
     lines = []
     for each in records:
         found, said = each["found"], each["model"]
@@ -101,7 +101,8 @@ def checked_table(records: Sequence[dict[str, Any]]) -> str:
 
 
 def planned_tables() -> Iterable[str]:
-    """For each accelerator the best layout of each training, and what a form to come would give."""
+    """For each accelerator, the best layout of each training, with the built forms and with a future
+    form."""
     for accelerator in ACCELERATORS:
         yield f"### {accelerator.name}\n\n{accelerator.source}.\n\n" + _planned(accelerator, True)
         yield f"The sharded dense form, which is not built:\n\n{_planned(accelerator, False)}"
@@ -166,8 +167,10 @@ def main() -> None:
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("--check", type=pathlib.Path, help="file for the counts, to be written")
-    parser.add_argument("--markdown", type=pathlib.Path, help="file of counts, to be shown")
+    parser.add_argument("--check", type=pathlib.Path, help="write the counts to this file")
+    parser.add_argument(
+        "--markdown", type=pathlib.Path, help="print the tables of a file of counts"
+    )
     given = parser.parse_args()
     if given.check is not None:
         check(given.check)

@@ -1,4 +1,4 @@
-"""What a training step needs on each device: operations, memory, bytes sent; and the time of it."""
+"""Model of a training step on each device: operations, memory, bytes sent, and the time of a step."""
 
 import dataclasses
 import math
@@ -14,7 +14,7 @@ FLOAT = 4
 """Bytes of a number."""
 
 BACKWARD = 2.0
-"""Operations of the reverse pass, in those of the forward pass: each product has two adjoints."""
+"""Operations of the reverse pass relative to the forward pass: each product has two adjoints."""
 
 PASSES = 4
 """How often the large arrays are read and written in one evaluation."""
@@ -50,10 +50,10 @@ class Shape:
 
 
 class Accelerator(NamedTuple):
-    """Published peak rates of one device, in operations and bytes a second.
+    """Published peak rates of one device, in operations and bytes per second.
 
-    `near` is the bandwidth in one direction inside a group of `group` devices, `far` that beyond it;
-    `start` the time to start an operation, `latency` that of one message.
+    `near` is the bandwidth in one direction inside a group of `group` devices, and `far` the bandwidth
+    between groups. `start` is the time to start an operation, and `latency` the time of one message.
     """
 
     name: str
@@ -80,7 +80,7 @@ ACCELERATORS = (H100, V5P)
 
 
 class Need(NamedTuple):
-    """What one device does in one training step."""
+    """Operations, memory and communication of one device in one training step."""
 
     operations: float
     traffic: float
@@ -99,16 +99,18 @@ KERNEL_STATES, KERNEL_ENTRIES, KERNEL_OWN, KERNEL_GATHERED = 2.5, 2.4, 2.6, 2.6
 def need(shape: Shape, data: int, particles: int, form: Form, kept: Gradient = "direct") -> Need:
     """The count for one of `data * particles` devices, without the optimiser.
 
-    Every device has its part of the batch. The dense form and the kernel form without a particle axis do
-    the particles' own work on every device; with one, a device has rows of the Gram matrices for its own
-    particles and samples, and gathers the positions and momenta of all in every evaluation.
+    Every device has its part of the batch. The dense form, and the kernel form without a particle axis,
+    repeat the work of the particles on every device. With a particle axis, a device holds the rows of
+    the Gram matrices for its own particles and samples, and gathers the positions and momenta of all
+    particles in every evaluation.
 
-    `"sharded dense"` is not built. In it every device sums Θ over its own particles, one all-reduce in
-    every evaluation makes the whole Θ, and parameters and moments are where their particles are.
+    `"sharded dense"` is not built. In this form, every device would sum Θ over its own particles, one
+    all-reduce in every evaluation would give the whole Θ, and parameters and moments would be stored
+    where their particles are.
     """
     devices = data * particles
     rows, all_ = shape.batch / devices, shape.particles
-    # The dense form as it is has all particles on every device.
+    # The current dense form has all particles on every device.
     own = all_ if form == "dense" else all_ / particles
     states = (rows + 2 * own) * shape.state
     gathered = 2 * all_ * shape.state if particles > 1 else 0.0
@@ -145,7 +147,7 @@ def need(shape: Shape, data: int, particles: int, form: Form, kept: Gradient = "
 
 
 def _forward(shape: Shape, rows: float, own: float, form: Form) -> float:
-    """Operations of one evaluation; those of `operations` where a device has all particles."""
+    """Operations of one evaluation, as counted by `operations` if a device has all particles."""
     if form != "kernel":
         particles = shape.particles if form == "dense" else own
         return operations(UpDown(shape.dim, shape.inflation), round(particles), round(rows))[
@@ -158,9 +160,9 @@ def _forward(shape: Shape, rows: float, own: float, form: Form) -> float:
 def best(
     shape: Shape, accelerator: Accelerator, devices: int, built: bool = True
 ) -> dict[str, Any]:
-    """The prediction for the fastest layout that fits into memory; else for the smallest one.
+    """The prediction for the fastest layout that fits into memory, or for the smallest one if none fits.
 
-    Without `built`, of the sharded dense form.
+    With `built=False`, it is for the sharded dense form.
     """
     meshes = [(devices >> i, 1 << i) for i in range(devices.bit_length())]
     forms: tuple[Form, ...] = ("dense", "kernel") if built else ("sharded dense",)
@@ -186,7 +188,8 @@ def prediction(
     form: Form,
     kept: Gradient = "direct",
 ) -> dict[str, Any]:
-    """Seconds of a step by what bounds it, at peak rates and without overlap of sending and computing."""
+    """Predict the seconds of a step and what bounds it, at peak rates, without overlap of communication
+    and computation."""
     what, devices = need(shape, data, particles, form, kept), data * particles
     inside = devices <= accelerator.group
     reduce = 2 * (devices - 1) / devices * what.reduced
@@ -201,7 +204,7 @@ def prediction(
         "network": network + messages * accelerator.latency,
         "start": what.launches * accelerator.start,
     }
-    # The two moments of Adam, beside the parameters that are counted already.
+    # The two moments of Adam, in addition to the parameters, which are already counted.
     held = shape.parameters / (particles if form == "sharded dense" else 1)
     memory = what.memory + FLOAT * 2 * held
     local = max(parts["compute"], parts["memory"], parts["start"])

@@ -1,4 +1,4 @@
-"""One training step on a mesh of virtual devices, compiled, and what it contains."""
+"""Compile one training step for a mesh of virtual devices, and count what it contains."""
 
 import functools
 import math
@@ -22,9 +22,9 @@ BYTES = {"f64": 8, "s64": 8, "f32": 4, "s32": 4, "u32": 4, "bf16": 2, "f16": 2, 
 
 
 def compiled(shape: Shape, data: int, particles: int, form: str, gradient: str = "direct") -> Any:
-    """The gradient of a training step, with the batch and the particles shared between devices.
+    """Compile the gradient of a training step, with the batch and the particles sharded over devices.
 
-    It is what `fit(mesh=...)` runs for a batch, without the optimiser, whose work is that of a few
+    This is what `fit(mesh=...)` runs for a batch, without the optimiser, which takes only a few
     operations for each parameter.
     """
     field = sx.UpDown(shape.dim, shape.inflation)
@@ -65,7 +65,7 @@ def compiled(shape: Shape, data: int, particles: int, form: str, gradient: str =
 
 
 def contents(program: Any) -> dict[str, float]:
-    """Operations, bytes sent and memory of one device. What is in a loop is counted once."""
+    """Operations, bytes sent and memory of one device. The body of a loop is counted once."""
     memory = program.memory_analysis()
     sent = collectives(program.as_text())
     return {
@@ -78,10 +78,10 @@ def contents(program: Any) -> dict[str, float]:
 
 
 def collectives(text: str) -> dict[str, float]:
-    """Bytes of the whole arrays that each kind of collective works on.
+    """Bytes of the whole arrays that each kind of collective operation works on.
 
-    An all-gather is counted by its result and a reduce-scatter by its argument, which is the result
-    times the devices of a group.
+    An all-gather is counted by its result, and a reduce-scatter by its argument, which is the result
+    times the number of devices in a group.
     """
     found: dict[str, float] = {}
     for line in text.splitlines():
@@ -100,7 +100,7 @@ def collectives(text: str) -> dict[str, float]:
 
 
 def _group(line: str) -> int:
-    """How many devices take part, from `replica_groups={{0,1},{2,3}}` or `[2,4]<=[8]`."""
+    """The number of devices in a group, from `replica_groups={{0,1},{2,3}}` or `[2,4]<=[8]`."""
     listed = re.search(r"replica_groups=\{\{([\d,]+)\}", line)
     if listed:
         return len(listed[1].split(","))

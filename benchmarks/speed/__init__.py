@@ -1,4 +1,4 @@
-"""Measurements of speed and memory, against rivals and against what the machine could do at best."""
+"""Measurements of speed and memory, against rivals and against the limit of the machine."""
 
 from benchmarks.speed.cases import CASES as CASES
 from benchmarks.speed.cases import Case as Case

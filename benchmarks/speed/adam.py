@@ -1,4 +1,4 @@
-"""One training step as users of JAX write it: value, gradient, Optax's Adam, compiled together."""
+"""One training step as users of JAX write it: value, gradient and Optax's Adam, compiled together."""
 
 from collections.abc import Callable
 from typing import Any
@@ -16,7 +16,7 @@ Carry = tuple[PyTree, PyTree]
 def optax_step(
     model: PyTree, objective: Callable[[Any, Array, Array], Array]
 ) -> tuple[Callable[[Carry, Array, Array], tuple[Carry, Array]], Carry]:
-    """The step, not yet compiled, and what it carries at the start."""
+    """The step, not yet compiled, and its initial carry."""
     parameters, static = eqx.partition(model, eqx.is_inexact_array)
     adam = optax.adam(LEARNING_RATE)
 
@@ -34,7 +34,7 @@ def optax_step(
 
 
 class Runner:
-    """Makes a compiled training step on the same batch at each call; returns the loss before it."""
+    """Each call runs a compiled training step on the same batch and returns the loss before the step."""
 
     def __init__(self, model: PyTree, objective: Callable, x: Array, y: Array):
         step, carry = optax_step(model, objective)

@@ -1,4 +1,4 @@
-"""Shooting derived automatically from the field, against the equations written out."""
+"""Compare shooting derived automatically from the field with the equations written out."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -10,11 +10,11 @@ from benchmarks.speed.timing import race
 
 
 def records(settings: Settings) -> Iterator[dict[str, Any]]:
-    """For each case a step of the field written as a plain function, against the library's UpDown
-    with θ built by hand and in the form that is chosen for it.
+    """For each case, compare a step of the field written as a plain function with the library's UpDown,
+    both with θ built by hand and in the form that the library chooses.
 
-    `read` is what a user gets; `linear` and `automatic` are what fields get that are not made of
-    blocks, or not linear in θ.
+    `read` is the form that a user gets. `linear` is for fields that are linear in θ but not made of
+    blocks, and `automatic` for fields that are not linear in θ.
     """
     for case in settings.chosen:
         yield {"progress": f"automatic shooting of {case.name}"}

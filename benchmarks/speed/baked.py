@@ -1,4 +1,4 @@
-"""A live net against the one that `bake(form="auto")` makes of it: `benchmarks/baked.py` as a part."""
+"""Compare a live net with its `bake(form="auto")`: `benchmarks/baked.py` as a part."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -13,7 +13,8 @@ PARTICLES, BATCHES = (5, 100, 400), (1, 100, 1000)
 
 
 def records(settings: Settings) -> Iterator[dict[str, Any]]:
-    """For numbers of particles and batches at the rotating-MNIST block, smallest times of one call."""
+    """Smallest times of one call of the rotating-MNIST block, for numbers of particles and batch
+    sizes."""
     for particles in PARTICLES[:1] if settings.quick else PARTICLES:
         yield {"progress": f"baked, {particles} particles"}
         field, key = sx.UpDown(20, 10), jax.random.key(0)

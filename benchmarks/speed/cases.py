@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 W3 = 10.0
-"""The weight of θ3 in the penalty; all others are 1."""
+"""The weight of θ3 in the penalty; all other weights are 1."""
 
 DATA_WEIGHT = 100.0
 LEARNING_RATE = 1e-4
@@ -14,10 +14,11 @@ LEARNING_RATE = 1e-4
 
 @dataclasses.dataclass(frozen=True)
 class Case:
-    """UpDown of size `dim`, `inflation` with `particles`, a batch, and RK4 with `steps` up to `T`.
+    """UpDown of size `dim` and `inflation` with `particles`, a batch, and RK4 with `steps` steps up to
+    time `T`.
 
-    With `nodes` the loss is over the states after every step and at the start, else over the end.
-    `momentum` is the standard deviation of the initial momenta.
+    With `nodes` the loss covers the states at the start and after every step, otherwise only the end
+    state. `momentum` is the standard deviation of the initial momenta.
     """
 
     name: str
@@ -40,7 +41,7 @@ class Start(NamedTuple):
     """Initial parameters and a batch, the same for all rivals.
 
     Particles are `(q, u)` with momenta `(p, r)`; the lift is $v(0) =$ `weight` $x +$ `bias`. Targets
-    are `(batch, dim)`, or `(steps + 1, batch, dim)` where the loss is over all nodes.
+    are `(batch, dim)`, or `(steps + 1, batch, dim)` if the loss covers all nodes.
     """
 
     parameters: dict[str, np.ndarray]
@@ -49,7 +50,7 @@ class Start(NamedTuple):
 
 
 def start(case: Case, seed: int = 0, dtype: type = np.float32) -> Start:
-    """Draws the start of a case."""
+    """Draw the start of a case."""
     generator = np.random.default_rng(seed)
 
     def normal(*shape: int, scale: float = 1.0) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""A training step of residual networks of images: shooting against free layers, ours and the rivals'."""
+"""A training step of residual networks of images: shooting against free layers, ours and of rivals."""
 
 import dataclasses
 import time
@@ -21,9 +21,10 @@ PENALTY = 1e-5
 
 @dataclasses.dataclass(frozen=True)
 class Network:
-    """A residual network: images of `size` by `size` pixels, blocks with so many `channels` and `layers`
-    each. With `inflation` it has UpDown fields behind two convolutions of stride 2, as the experiment
-    with MNIST; without, affine fields behind one convolution, with group norm and pooling in between."""
+    """A residual network of images with `size` by `size` pixels, with the given `channels` and `layers`
+    in each block. With `inflation` it has UpDown fields after two convolutions of stride 2, as in the
+    experiment with MNIST; without it, affine fields after one convolution, with group norm and pooling
+    in between."""
 
     name: str
     size: int
@@ -44,7 +45,7 @@ NETWORKS = (
 
 
 def model(network: Network, *, free: bool) -> sx.nn.Classifier:
-    """The network, with a free θ for each layer or with particles."""
+    """Build the network, with a free θ for each layer or with particles."""
     keys = jax.random.split(jax.random.key(0), 2 * len(network.channels) + 2)
     nets = []
     for i, channels in enumerate(network.channels):
@@ -78,7 +79,7 @@ def batch(network: Network) -> tuple[np.ndarray, np.ndarray]:
 
 
 def runner(network: Network, *, free: bool) -> Callable[[], float]:
-    """A training step of ours at each call; returns the loss before it."""
+    """A function that runs one of our training steps and returns the loss before the step."""
     x, y = (jnp.asarray(part) for part in batch(network))
 
     def objective(model: sx.nn.Classifier, x: jax.Array, y: jax.Array) -> jax.Array:
@@ -98,8 +99,8 @@ def runner(network: Network, *, free: bool) -> Callable[[], float]:
 
 
 def records(settings: Settings) -> Iterator[dict[str, Any]]:
-    """For each network the step of shooting against those of free layers of the same depth and width:
-    with one thread their processor time."""
+    """For each network, compare the step of shooting with steps of free layers of the same depth and
+    width. With one thread, the times are processor time."""
     for network in NETWORKS[:2] if settings.quick else NETWORKS:
         yield {"progress": f"convolution: {network.name}"}
         free = model(network, free=True)

@@ -1,4 +1,4 @@
-"""`fit` with two cores against one: `benchmarks/two_cores.py` as a part."""
+"""Compare `fit` on two cores and on one: `benchmarks/two_cores.py` as a part."""
 
 import json
 import pathlib
@@ -15,7 +15,7 @@ NAMES = ("rotating-mnist", "rotating-mnist/swift", "bouncing-balls", "regression
 
 
 def records(settings: Settings) -> Iterator[dict[str, Any]]:
-    """For some cases the time of a step with two cores; the rival has one. Runs alternate."""
+    """The time of a step with two cores, for some cases; the rival has one core. Runs alternate."""
     epochs, rounds = (3, 1) if settings.quick else (5, 2)
     for name in (name for name in NAMES if name.split("/")[0] in settings.cases):
         found: dict[int, list[float]] = {1: [], 2: []}

@@ -1,4 +1,4 @@
-"""The numbers of the cost model, fitted to measured times of both forms."""
+"""Fit the two numbers of the cost model to measured times of both forms."""
 
 import itertools
 import math
@@ -12,13 +12,13 @@ from shootax import UpDown
 from shootax._files import write_json
 from shootax._systems import operations
 
-# Three steps a factor of ten: finer than times are measured.
+# Three steps per factor of ten, which is finer than the precision of the times.
 OVERHEADS = np.logspace(2, 12, 31)
 ELEMENTS = np.logspace(0, 5, 16)
 
 
 class Measurement(NamedTuple):
-    """A shape (dim, inflation, particles, batch), and the milliseconds of both forms."""
+    """A shape (dim, inflation, particles, batch) and the milliseconds of both forms."""
 
     shape: tuple[int, int, int, int]
     dense: float
@@ -28,8 +28,8 @@ class Measurement(NamedTuple):
 def fitted(measurements: Sequence[Measurement]) -> dict[str, Any]:
     """The two numbers for which the chosen forms take the least time.
 
-    What is made small is the mean of log(time of the chosen form / time of the faster one). Where many
-    numbers choose alike, the geometric middle of them is taken.
+    They minimise the mean of log(time of the chosen form / time of the faster form). If several numbers
+    lead to the same choices, their geometric mean is taken.
     """
     counts = []
     for (dim, inflation, particles, batch), dense, kernel in measurements:
@@ -57,7 +57,7 @@ def fitted(measurements: Sequence[Measurement]) -> dict[str, Any]:
 
 
 def measurements(records: Iterable[dict[str, Any]]) -> list[Measurement]:
-    """What the records of the part `forms` measured."""
+    """The measurements in the records of the part `forms`."""
     found = []
     for each in records:
         if each["part"] == "forms":
@@ -67,7 +67,7 @@ def measurements(records: Iterable[dict[str, Any]]) -> list[Measurement]:
 
 
 def write_costs(records: Sequence[dict[str, Any]], path: pathlib.Path) -> None:
-    """Writes the file that `SHOOTAX_FORM_COSTS` names, for the platform of the records."""
+    """Write the file to which `SHOOTAX_FORM_COSTS` can point, for the platform of the records."""
     measured = measurements(records)
     if not measured:
         raise ValueError("--costs needs measurements of both forms. Add --parts forms.")

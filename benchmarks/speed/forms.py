@@ -1,4 +1,4 @@
-"""Both forms of the equations measured, against the one that the cost model chooses."""
+"""Measure both forms of the equations, and compare with the choice of the cost model."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -40,7 +40,7 @@ FITTED = (
     (20, 10, 150, 25),
     (20, 10, 200, 25),
 )
-"""The shapes that the two constants of the cost model were fitted to."""
+"""The shapes to which the two constants of the cost model were fitted."""
 
 OTHERS = (
     (1, 24, 10, 50),
@@ -60,7 +60,7 @@ OTHERS = (
     (30, 8, 60, 25),
     (40, 5, 150, 100),
 )
-"""Shapes in between, to check the choice on."""
+"""Shapes in between, to check the choice."""
 
 SHAPES = (*FITTED, *OTHERS)
 
@@ -70,11 +70,11 @@ LARGE = tuple(
     for particles in (16, 128, 1024)
     for batch in (256, 4096)
 )
-"""Shapes for an accelerator, where the smaller ones measure the start of operations alone."""
+"""Shapes for an accelerator. Smaller shapes would only measure the time to start operations there."""
 
 
 def records(settings: Settings) -> Iterator[dict[str, Any]]:
-    """For each shape the chosen form against the other. A ratio below 1 is a wrong choice."""
+    """For each shape, compare the chosen form with the other one. A ratio below 1 is a wrong choice."""
     platform = default_platform()
     every = SHAPES if settings.fitting else OTHERS
     shapes = every if platform == "cpu" else LARGE

@@ -1,4 +1,4 @@
-"""Prediction: the particles integrated once, or again with each batch."""
+"""Compare predictions with particles integrated once, and again with each batch."""
 
 import dataclasses
 import importlib.util
@@ -25,10 +25,10 @@ FEWER_STEPS = 5
 
 
 def records(settings: Settings) -> Iterator[dict[str, Any]]:
-    """Time per sample, baked and with the particles run again in each batch.
+    """Time per sample, baked and with the particles integrated again in each batch.
 
-    First the block as it is, in batches of several sizes; then with other numbers of particles, and
-    with fewer steps for the data, where the outputs are no longer the same: the record has the error.
+    First the block itself, in batches of several sizes; then with other numbers of particles; then with
+    fewer steps for the data. With fewer steps the outputs change, and the record has the error.
     """
     block = CASES["rotating-mnist"]
     for batch in BATCHES:
@@ -83,7 +83,7 @@ def _runner(model: sx.Net, x: jax.Array) -> Callable[[], Any]:
 
 
 def _onnx(model: sx.Net, x: np.ndarray, threads: int) -> Callable[[], Any] | None:
-    """The exported model in onnxruntime, if that is installed."""
+    """The exported model in onnxruntime, if onnxruntime is installed."""
     if any(importlib.util.find_spec(name) is None for name in ("onnx", "onnxruntime")):
         return None
     import onnxruntime

@@ -1,4 +1,4 @@
-"""What the machine could do at best: the operations that must be done, at its own best rate.
+"""The limit of the machine: the time of the necessary operations at the machine's best rate.
 
 For UpDown with $H = αd$, $K$ particles and a batch of $N$, one evaluation of the equations needs
 
@@ -7,7 +7,7 @@ For UpDown with $H = αd$, $K$ particles and a batch of $N$, one evaluation of t
 - by kernels, $4K(H + d)(N + 2K)$: Gram matrices and velocities of data and particles, and the same two
     products again among the particles for their forces.
 
-A reverse pass has two products for each of the forward pass, so a training step needs three times
+A reverse pass has two products for each product of the forward pass, so a training step needs three times
 the operations of its forward pass. Biases, activations, Adam and the lift are not counted.
 """
 
@@ -45,5 +45,5 @@ def product_runner() -> Callable[[], Any]:
 
 
 def rate(seconds: float) -> float:
-    """Operations per second of the product that took so long."""
+    """Operations per second, given the seconds of one product."""
     return 2 * SIZE**3 / seconds

@@ -1,4 +1,4 @@
-"""Time and memory of the three gradient modes against depth."""
+"""Compare time and memory of the three gradient modes over depth."""
 
 import dataclasses
 from collections.abc import Iterator
@@ -15,10 +15,10 @@ GRADIENTS = {"direct": sx.Direct, "checkpointed": sx.Checkpointed, "reversed": s
 
 
 def records(settings: Settings) -> Iterator[dict[str, Any]]:
-    """For each depth and gradient mode: time of a training step and bytes that it needs.
+    """For each depth and gradient mode: the time of a training step and the bytes that it needs.
 
-    The rival of the direct mode is each of the others. Memory is what XLA's own plan of buffers
-    says: temporary memory of the compiled step, beyond its parameters and batch.
+    The rivals of the direct mode are the other two. Memory is the temporary memory of the compiled step,
+    beyond its parameters and batch, from XLA's own buffer assignment.
     """
     for depth in DEPTHS[:2] if settings.quick else DEPTHS:
         yield {"progress": f"depth {depth}"}

@@ -1,4 +1,4 @@
-"""A case in our own library, by its public names."""
+"""A case in our own library, with public names only."""
 
 from typing import Any
 
@@ -35,7 +35,7 @@ def net(
     gradient: Any = None,
     field: sx.AbstractField | None = None,
 ) -> sx.Net:
-    """The model of a case with the given start, and UpDown if no other field is given."""
+    """The model of a case with the given start, with UpDown unless another field is given."""
     values = {name: jnp.asarray(value) for name, value in begin.parameters.items()}
     field = field or sx.UpDown(case.dim, case.inflation)
     ensemble = sx.Ensemble(
@@ -67,12 +67,12 @@ def objective(case: Case):
 
 
 def targets(case: Case, begin: Start) -> np.ndarray:
-    """The targets as our nets report: samples first, then times."""
+    """The targets in the layout of our nets' outputs: samples first, then times."""
     return np.swapaxes(begin.y, 0, 1) if case.nodes else begin.y
 
 
 class Runner:
-    """Makes a training step on the same batch at each call; returns the loss before it."""
+    """Each call runs a training step on the same batch and returns the loss before the step."""
 
     def __init__(self, case: Case, begin: Start, model: sx.Net):
         adam = sx.Optimizer(LEARNING_RATE, schedule=sx.Constant())
@@ -85,12 +85,13 @@ class Runner:
         return float(loss)
 
     def temporary_bytes(self) -> int:
-        """The memory of a compiled step beyond its parameters and batch, by XLA's own plan."""
+        """The memory of a compiled step beyond its parameters and batch, from XLA's own buffer
+        assignment."""
         compiled = self.step.compiled.lower(self.state, *self.batch).compile()
         analysis: Any = compiled.memory_analysis()
         return int(analysis.temp_size_in_bytes)
 
 
 def runner(case: Case, begin: Start, **options: Any) -> Runner:
-    """A training step of our model; `options` are those of `net`."""
+    """A training step of our model; `options` are passed to `net`."""
     return Runner(case, begin, net(case, begin, **options))

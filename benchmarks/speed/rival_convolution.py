@@ -1,7 +1,8 @@
-"""Residual networks of images with free layers in Equinox and in PyTorch, from the weights of ours.
+"""Residual networks of images with free layers in Equinox and in PyTorch, with the weights of our
+network.
 
-Both are written as one would with that library, with its own convolutions; the structure is written once,
-for the operations of either.
+Both use the library's own convolutions, as its users would. The structure is written once, for the
+operations of either library.
 """
 
 import importlib.util
@@ -24,12 +25,12 @@ Parameters = dict[str, Any]
 
 
 def missing() -> bool:
-    """Whether PyTorch is not installed."""
+    """Return whether PyTorch is missing."""
     return importlib.util.find_spec("torch") is None
 
 
 class Operations(Protocol):
-    """What a library has for images `(batch, channels, height, width)`."""
+    """The operations of a library on images `(batch, channels, height, width)`."""
 
     def conv(self, x: Any, weight: Any, bias: Any, stride: int = 1) -> Any: ...
     def norm(self, x: Any, weight: Any, bias: Any) -> Any: ...
@@ -41,7 +42,7 @@ class Operations(Protocol):
 
 
 def parameters(network: "Network", model: sx.nn.Classifier) -> Parameters:
-    """The parameters of our network with free layers by name, each layer's own."""
+    """The parameters of our network with free layers, by name and layer."""
     out: Parameters = {"head.w": model.head.weight, "head.b": model.head.bias}
     stem: Any = model.stem
     if network.inflation is None:
@@ -65,7 +66,7 @@ def parameters(network: "Network", model: sx.nn.Classifier) -> Parameters:
 
 
 def logits(network: "Network", ops: Operations, p: Parameters, x: Any) -> Any:
-    """The network, in the operations of a library."""
+    """The logits of the network, computed with the operations of a library."""
     h = 1 / network.layers
     if network.inflation is None:
         x = ops.conv(x, p["stem.w"], p["stem.b"])
@@ -96,7 +97,7 @@ def logits(network: "Network", ops: Operations, p: Parameters, x: Any) -> Any:
 
 
 class WithEquinox:
-    """Equinox's layers, mapped over the batch."""
+    """Operations from Equinox's layers, mapped over the batch."""
 
     def conv(self, x: Any, weight: Any, bias: Any, stride: int = 1) -> Any:
         outputs, inputs, width, _ = weight.shape
@@ -136,7 +137,8 @@ class WithEquinox:
 def jax_runner(
     network: "Network", model: sx.nn.Classifier, data: tuple[np.ndarray, np.ndarray]
 ) -> Callable[[], float]:
-    """A training step with Equinox and Optax at each call; returns the loss before it."""
+    """A function that runs a training step with Equinox and Optax and returns the loss before the
+    step."""
     adam, (x, y) = optax.adam(LEARNING_RATE), (jnp.asarray(part) for part in data)
     start = {name: jnp.asarray(value) for name, value in parameters(network, model).items()}
 
@@ -165,14 +167,14 @@ def torch_runner(
     data: tuple[np.ndarray, np.ndarray],
     threads: int,
 ) -> Callable[[], float]:
-    """A training step with PyTorch at each call; returns the loss before it."""
+    """A function that runs a training step with PyTorch and returns the loss before the step."""
     import torch  # pyright: ignore[reportMissingImports]
     from torch.nn import functional  # pyright: ignore[reportMissingImports]
 
     torch.set_num_threads(threads)
 
     class WithTorch:
-        """PyTorch's functions."""
+        """Operations from PyTorch's functions."""
 
         def conv(self, x: Any, weight: Any, bias: Any, stride: int = 1) -> Any:
             return functional.conv2d(x, weight, bias, stride, weight.shape[-1] // 2)

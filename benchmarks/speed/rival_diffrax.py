@@ -1,8 +1,8 @@
 """The same model as a competent user of Diffrax would write it.
 
-An Equinox module with the equations of the paper and θ built at each evaluation; Diffrax's own
-Runge-Kutta stepper with the classical tableau on a constant step; its checkpoints as many as there
-are steps, so that nothing is computed twice, which is its fastest adjoint here; only what the loss
+The model is an Equinox module with the equations of the paper, and θ is built at each evaluation. It
+uses Diffrax's own Runge-Kutta solver with the classical tableau and a constant step, and as many
+checkpoints as steps. So nothing is computed twice; this is the fastest adjoint here. Only what the loss
 needs is saved. Gradient and Adam are compiled together, exactly as for our own model.
 """
 
@@ -19,7 +19,7 @@ from benchmarks.speed.cases import DATA_WEIGHT, W3, Case, Start
 
 
 class ClassicalRungeKutta(diffrax.AbstractERK):
-    """RK4, which Diffrax does not come with."""
+    """RK4, which Diffrax does not include."""
 
     tableau: ClassVar[diffrax.ButcherTableau] = diffrax.ButcherTableau(
         c=np.array([0.5, 0.5, 1.0]),
@@ -67,7 +67,7 @@ class UpDownNet(eqx.Module):
         return 0.5 * (sum(jnp.sum(part**2) for part in rest) + W3 * jnp.sum(theta3**2))
 
     def __call__(self, x: Array, case: Case) -> Array:
-        """x at the end, `(1, batch, dim)`, or at all nodes, `(steps + 1, batch, dim)`."""
+        """x at the end `(1, batch, dim)` or at all nodes `(steps + 1, batch, dim)`."""
         y0 = (self.q, self.u, self.p, self.r, x, x @ self.weight.T + self.bias[None])
         dtype, nodes = x.dtype, jnp.linspace(0, case.T, case.steps + 1, dtype=x.dtype)
 

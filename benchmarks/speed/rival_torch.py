@@ -1,9 +1,9 @@
 """The same model in PyTorch with torchdiffeq.
 
-θ is built at each evaluation, biases are added inside the products, and gradients go straight back
-through the solver's steps, which is faster here than its adjoint method. The solver's grid is given,
-so that it makes exactly the steps of the case. torchdiffeq's `rk4` is the 3/8 rule; the classical
-rule, which it has as well but not under a name, takes slightly fewer operations.
+θ is built at each evaluation, and biases are added inside the products. Gradients go directly back
+through the solver's steps, which is faster here than the adjoint method. The solver's grid is given, so
+that it takes exactly the steps of the case. torchdiffeq's `rk4` is the 3/8 rule. The classical rule,
+which torchdiffeq contains but does not offer by name, takes slightly fewer operations.
 """
 
 import importlib
@@ -19,12 +19,12 @@ PACKAGES = ("torch", "torchdiffeq")
 
 
 def missing() -> list[str]:
-    """The packages that this rival needs and that are not installed."""
+    """The packages that this rival needs but that are not installed."""
     return [name for name in PACKAGES if importlib.util.find_spec(name) is None]
 
 
 def runner(case: Case, begin: Start, threads: int | None = None) -> Callable[[], float]:
-    """A training step; each call makes one and returns the loss before it."""
+    """A function that runs a training step and returns the loss before the step."""
     import torch  # pyright: ignore[reportMissingImports]
     from torchdiffeq import odeint  # pyright: ignore[reportMissingImports]
 
@@ -54,7 +54,7 @@ def runner(case: Case, begin: Start, threads: int | None = None) -> Callable[[],
 
 
 def _classical_method() -> str:
-    """Gives torchdiffeq's classical Runge-Kutta step a name, and returns it."""
+    """Register torchdiffeq's classical Runge-Kutta step under a name, and return the name."""
     from torchdiffeq._impl import odeint, rk_common  # pyright: ignore[reportMissingImports]
     from torchdiffeq._impl.solvers import (  # pyright: ignore[reportMissingImports]
         FixedGridODESolver,

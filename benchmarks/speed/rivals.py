@@ -1,4 +1,4 @@
-"""A training step of every case: ours, the rivals', and the limit of the machine."""
+"""Compare a training step of every case: ours, that of the rivals, and the limit of the machine."""
 
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -26,7 +26,7 @@ def records(settings: Settings) -> Iterator[dict[str, Any]]:
 
 
 def runners(case: Case, *, threads: int, with_torch: bool) -> dict[str, Callable[[], float]]:
-    """A training step of each contestant, from the same start."""
+    """A training step of each library, from the same start."""
     begin = start(case)
     out: dict[str, Callable[[], float]] = {
         "ours": ours.runner(case, begin),
@@ -38,7 +38,7 @@ def runners(case: Case, *, threads: int, with_torch: bool) -> dict[str, Callable
 
 
 def check_agreement(case: Case, losses: dict[str, float]) -> None:
-    """Raises unless all have the same loss: else they are not the same model."""
+    """Raise an error unless all have the same loss; otherwise they are not the same model."""
     for rival, loss in losses.items():
         error = abs(loss - losses["ours"]) / abs(losses["ours"])
         if not np.isfinite(loss) or error > TOLERANCE:
@@ -63,7 +63,7 @@ def measure(case: Case, settings: Settings, *, with_torch: bool) -> Iterator[dic
     for name in contestants:
         if name != "ours":
             yield _record(case, name, times[name], common)
-    # The best of the product's times: the machine's own peak.
+    # The smallest of the product's times gives the peak of the machine.
     rate = limit.rate(times["product"].fastest)
     best = limit.step_flops(case) / rate
     yield record(

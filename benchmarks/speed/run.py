@@ -1,4 +1,4 @@
-"""The benchmark, run in processes of their own, with results written as they come."""
+"""Run the benchmark in separate processes, and write each result as soon as it is there."""
 
 import dataclasses
 import json
@@ -28,11 +28,11 @@ def run(
     costs: pathlib.Path | None = None,
     minutes: float = math.inf,
 ) -> None:
-    """Measures one part after the other, each in a process of its own, prints tables, and rewrites the
-    file after each record.
+    """Measure one part after the other, each in its own process; print tables, and rewrite the file after
+    each record.
 
-    A file of the same plan that is not complete is completed: parts in it that came to their end are
-    not measured again. After so many minutes no further part begins; what is left is named.
+    An incomplete file of the same plan is completed: its finished parts are not measured again. After
+    `minutes`, no further part begins, and the remaining parts are named.
     """
     console, began = Console(), time.monotonic()
     for path in (out, costs):
@@ -90,7 +90,7 @@ def run(
 
 
 FINISHED = "finished"
-"""The part of records that say that all of another part was measured, and how long it took."""
+"""The part name of records which say that another part is finished, and how long it took."""
 
 ORDER = [
     *((part, False) for part in PARTS[: PARTS.index("automatic")]),
@@ -98,11 +98,11 @@ ORDER = [
     *((part, False) for part in PARTS[PARTS.index("automatic") :]),
 ]
 ORDER += [each for part in PARTS if (each := (part, True)) not in ORDER]
-"""What comes first: parts, and whether with several threads."""
+"""The order in which parts are measured, each with whether it uses several threads."""
 
 
 def _known(out: pathlib.Path, wanted: list[Settings]) -> list[dict[str, Any]]:
-    """The records of the parts that a file has completely, if it is an incomplete one of this plan."""
+    """The records of the finished parts of a file, if it is an incomplete file of this plan."""
     try:
         records = json.loads(out.read_text(encoding="utf-8"))
         done = [each["settings"] for each in records if each["part"] == FINISHED]
@@ -124,8 +124,8 @@ def _plain(settings: Settings) -> dict[str, Any]:
 def planned(
     cases: str | None, parts: str | None, threads_wanted: str, quick: bool, fitting: bool = False
 ) -> list[Settings]:
-    """The runs that the options ask for. Of both, that with all cores has the race and the part `cores`,
-    which is not for one."""
+    """The runs for the given options. With `both`, the run with all cores has the part `race` and the
+    part `cores`, which needs several cores."""
     checks.one_of(threads_wanted, ("1", "all", "both"), "threads")
     every = len(available_cores())
     measured, chosen = names(parts, PARTS), names(cases, CASES)
@@ -139,7 +139,7 @@ def planned(
 
 
 def show_markdown(path: pathlib.Path) -> None:
-    """Prints the tables of a results file as Markdown."""
+    """Print the tables of a results file as Markdown."""
     try:
         records = json.loads(path.read_text(encoding="utf-8"))
     except json.JSONDecodeError as error:
@@ -154,7 +154,7 @@ def show_markdown(path: pathlib.Path) -> None:
 
 
 def measured(settings: Settings) -> Iterator[dict[str, Any]]:
-    """The records of one run, from a process with the threads that it is to have."""
+    """Yield the records of one run, from a process with the requested number of threads."""
     worker = threads.worker(
         "benchmarks.speed.worker", settings.threads, threads.chosen(settings.threads)
     )

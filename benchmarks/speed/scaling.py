@@ -1,4 +1,4 @@
-"""How the time of a training step grows with each of its sizes."""
+"""Measure how the time of a training step grows with each of its sizes."""
 
 import dataclasses
 from collections.abc import Iterator
@@ -13,7 +13,7 @@ from benchmarks.speed.timing import race
 from shootax import UpDown
 from shootax._systems.choice import cheaper
 
-# Large enough for arithmetic, not overhead, to fill the time.
+# Large enough that arithmetic, not overhead, takes the time.
 BASE = Case(
     "scaling", dim=4, inflation=64, particles=32, batch=1000, T=1.0, steps=10, momentum=0.01
 )
@@ -26,7 +26,7 @@ VALUES = {
 
 
 def records(settings: Settings) -> Iterator[dict[str, Any]]:
-    """For each size the times over its range and the exponent fitted to them."""
+    """For each size, the times over its range and the exponent fitted to them."""
     for size, values in VALUES.items():
         yield {"progress": f"growth with {size}"}
         if settings.quick:

@@ -1,4 +1,4 @@
-"""Many seeds of one model: in one program, one after the other, or in processes of their own."""
+"""Compare many seeds of one model: in one program, one after the other, or in separate processes."""
 
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -17,10 +17,10 @@ SEEDS = 10
 
 
 def records(settings: Settings) -> Iterator[dict[str, Any]]:
-    """For each case the time per seed of a training step, by three ways.
+    """For each case, the time of a training step per seed, measured in three ways.
 
-    Our time is that of all seeds mapped in one program; `processes` are as many as there are threads,
-    each on a core of its own where the system allows it.
+    Our time is for all seeds mapped in one program. There are as many `processes` as threads, each on its
+    own core if the system allows it.
     """
     chosen = settings.cases
     if settings.quick:
@@ -79,9 +79,9 @@ def mapped(case: Case, starts: list[Start]) -> Callable[[], Any]:
 
 
 def processes(case: Case, settings: Settings) -> float:
-    """Seconds for a training step of all seeds when each thread is a process with its share.
+    """Seconds for a training step of all seeds if each thread is a process with its share of the seeds.
 
-    All processes run at once for the same length of time; what counts is the steps they make.
+    All processes run at once for the same length of time, and their steps are counted.
     """
     seconds = settings.seconds / 4
     workers = [
@@ -94,7 +94,7 @@ def processes(case: Case, settings: Settings) -> float:
         for worker in workers:
             if "ready" not in next(worker.messages()):
                 raise RuntimeError(f"{case.name}: a process for one seed did not start.")
-        # All are compiled and warm: now they start together.
+        # All processes have compiled and are warm: now they start together.
         for worker in workers:
             worker.send({"go": True})
         answers = [next(worker.messages()) for worker in workers]
@@ -108,7 +108,7 @@ def processes(case: Case, settings: Settings) -> float:
 
 
 def main() -> None:
-    """One process: makes training steps of one seed for a while and sends the median time."""
+    """Run training steps of one seed for a while in this process, and send the median time."""
     channel = Channel()
     tasks = channel.tasks()
     task = next(tasks)
@@ -119,7 +119,9 @@ def main() -> None:
     next(tasks)
     median = race({"one": runner}, seconds=task["seconds"], rounds=3)["one"].median
     channel.say({"median": median})
-    next(tasks)  # there is none: the parent closes the channel, which ends this process
+    next(
+        tasks
+    )  # there is no further message: the parent closes the channel, which ends this process
 
 
 if __name__ == "__main__":

@@ -22,13 +22,14 @@ PARTS = (
     ),
     *("convolution", "automatic", "forms"),
 )
-"""The parts of the benchmark; `race` is the one against the rivals."""
+"""The parts of the benchmark; `race` is the comparison with the rivals."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Settings:
-    """The parts and cases to measure, the number of threads, whether a rough look is enough, and whether
-    the cost model is to be fitted: then all shapes are measured, else those it was not fitted to."""
+    """The parts and cases to measure, the number of threads, whether a rough estimate is enough
+    (`quick`), and whether to fit the cost model (`fitting`). To fit it, all shapes are measured;
+    otherwise only the shapes to which it was not fitted."""
 
     threads: int = 1
     parts: tuple[str, ...] = PARTS
@@ -45,7 +46,7 @@ class Settings:
 
     @property
     def seconds(self) -> float:
-        """How long one comparison may take."""
+        """The seconds that one comparison may take."""
         return 1.0 if self.quick else 5.0
 
     @property
@@ -55,16 +56,17 @@ class Settings:
 
 
 def names(text: str | None, default: Iterable[str]) -> tuple[str, ...]:
-    """A comma-separated list, or the default if there is none."""
+    """The names in a comma-separated list, or the default if there is no list."""
     if text is None or text == "all":
         return tuple(default)
     return tuple(name.strip() for name in text.split(",") if name.strip())
 
 
 def record(part: str, case: str, rival: str, **values: Any) -> dict[str, Any]:
-    """One record of the results. Every record has the same first entries, `None` where they do not apply.
+    """One record of the results. Every record has the same first entries, with `None` if they do not
+    apply.
 
-    `ratio` is `rival_ms / ours_ms`: above 1 where we are ahead.
+    `ratio` is `rival_ms / ours_ms`, which is above 1 if ours is faster.
     """
     first = {"part": part, "case": case, "rival": rival}
     times = {"ratio": None, "ours_ms": None, "rival_ms": None}

@@ -1,4 +1,4 @@
-"""How long a fresh process takes from the end of its imports to its first training step."""
+"""Measure the time of a fresh process from the end of its imports to its first training step."""
 
 import json
 import os
@@ -14,7 +14,7 @@ import numpy as np
 from benchmarks.speed.cases import Case
 from benchmarks.speed.settings import Settings, record
 
-# What a user does: draw a net, fit it. One epoch of one batch is one training step.
+# As a user would: draw a net and fit it. One epoch of one batch is one training step.
 PROGRAM = """
 import json, sys, time
 began = time.perf_counter()
@@ -37,7 +37,7 @@ print(json.dumps({"import": ready - began, "draw": drawn - ready, "total": done 
 
 
 def records(settings: Settings) -> Iterator[dict[str, Any]]:
-    """For each case the seconds to the first step, cold and with the compilation cache warm."""
+    """For each case, the seconds to the first step, with a cold and with a warm compilation cache."""
     repetitions = 1 if settings.quick else 3
     for case in settings.chosen:
         yield {"progress": f"first step of {case.name}"}
@@ -61,7 +61,7 @@ def records(settings: Settings) -> Iterator[dict[str, Any]]:
 
 
 def first_step(case: Case, cache: pathlib.Path) -> dict[str, float]:
-    """Seconds of a fresh process for its imports, for drawing the net, and to its first step."""
+    """Seconds of a fresh process for its imports, for drawing the net, and until its first step."""
     sizes = {name: getattr(case, name) for name in _SIZES}
     command = [sys.executable, "-c", PROGRAM, json.dumps(sizes), str(cache)]
     done = subprocess.run(command, capture_output=True, text=True, env=_environment(os.environ))
@@ -74,5 +74,5 @@ _SIZES = ("dim", "inflation", "particles", "batch", "T", "steps", "momentum")
 
 
 def _environment(given: Mapping[str, str]) -> dict[str, str]:
-    """The environment without a compilation cache of its own."""
+    """The environment without the user's compilation cache."""
     return {name: value for name, value in given.items() if name != "JAX_COMPILATION_CACHE_DIR"}

@@ -1,4 +1,4 @@
-"""Training on a stream against arrays in memory."""
+"""Compare training on a stream with training on arrays in memory."""
 
 import time
 from collections.abc import Iterator
@@ -18,7 +18,7 @@ ROUNDS = 5
 
 
 class Batches:
-    """A source that costs nothing: the same arrays again and again."""
+    """A source without cost: it returns the same arrays again and again."""
 
     def __init__(self, x: np.ndarray, y: np.ndarray, number: int):
         self._batch, self._number = (x, y), number
@@ -31,7 +31,7 @@ class Batches:
 
 
 def records(settings: Settings) -> Iterator[dict[str, Any]]:
-    """For some cases the time of a step on a stream; the rival is the same step on arrays."""
+    """For some cases, the time of a step on a stream; the rival is the same step on arrays."""
     for name in (name for name in NAMES if name in settings.cases):
         yield {"progress": f"stream of {name}"}
         case = CASES[name]

@@ -1,4 +1,4 @@
-"""Processes that are bound to as many cores as they may use, before any import."""
+"""Processes that are bound to their cores before any import."""
 
 import os
 import pathlib
@@ -11,9 +11,9 @@ ROOT = pathlib.Path(__file__).parents[2]
 
 
 def worker(module: str, threads: int, use: Sequence[int]) -> Worker:
-    """A process that runs a module with so many threads on the cores `use`.
+    """A process that runs a module with this number of threads on the cores `use`.
 
-    Where the system cannot bind processes to cores, the environment alone must do.
+    If the system cannot bind processes to cores, only the environment limits the threads.
     """
     bind = f"os.sched_setaffinity(0, {set(use)}); " if hasattr(os, "sched_setaffinity") else ""
     program = f"import os, runpy; {bind}runpy.run_module({module!r}, run_name='__main__')"
@@ -23,7 +23,8 @@ def worker(module: str, threads: int, use: Sequence[int]) -> Worker:
 
 
 def chosen(threads: int) -> list[int]:
-    """So many of the cores that this process may use; the last ones, as systems favour the first."""
+    """As many cores as `threads`, of those that this process may use: the last ones, because systems
+    favour the first ones."""
     available = available_cores()
     if threads > len(available):
         raise ValueError(

@@ -1,4 +1,4 @@
-"""Timing by interleaved rounds: whatever else the machine does falls on all rivals alike."""
+"""Timing by interleaved rounds, so that other programs on the machine disturb all rivals alike."""
 
 import time
 from collections.abc import Callable, Mapping
@@ -40,12 +40,12 @@ def race(
     rounds: int = 7,
     clock: Callable[[], float] = time.perf_counter,
 ) -> dict[str, Timing]:
-    """Times each runner, taking turns.
+    """Time the runners in turns.
 
-    A runner makes one call and waits for its result. Each is called once to warm up and once to see
-    how long it takes; then in each of the `rounds` it gets its share of the time, at least one call.
-    When a round is so long that the time is up, no further one starts, but there are at least three.
-    With `clock=time.process_time` it is processor time, which other programs disturb least.
+    A runner makes one call and waits for its result. Each runner is called once to warm up and once to
+    see how long it takes. Then it gets its share of the time, and at least one call, in each of the
+    `rounds`. When the time is up, no further round starts, but there are at least three rounds. With
+    `clock=time.process_time`, the times are processor time, which other programs disturb least.
     """
     counts = {}
     for name, run in runners.items():

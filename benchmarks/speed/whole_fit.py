@@ -1,4 +1,4 @@
-"""Steps of `fit` and `fit_many` as they are, against the bare compiled step."""
+"""Compare steps inside `fit` and `fit_many` with the bare compiled step."""
 
 import contextlib
 import time
@@ -19,10 +19,10 @@ MANY = ("regression-16", "regression-64", "regression-128")
 
 
 def records(settings: Settings) -> Iterator[dict[str, Any]]:
-    """For each case the time of a step inside `fit`; for small ones also of ten seeds by `fit_many`.
+    """For each case, the time of a step inside `fit`; for small cases also of ten seeds with `fit_many`.
 
     The rival is the compiled `TrainingStep`, called from Python on the same batch again and again. With
-    one thread it is processor time, which other programs disturb least.
+    one thread, the times are processor time, which other programs disturb least.
     """
     for case in settings.chosen:
         yield {"progress": f"fit of {case.name}"}
@@ -33,7 +33,7 @@ def records(settings: Settings) -> Iterator[dict[str, Any]]:
 
 
 def compared(case: Case, settings: Settings, number: int) -> dict[str, Any]:
-    """One record: the two take turns, and each turn of a contestant is one measurement."""
+    """One record. The two take turns, and each turn is one measurement."""
     starts = [start(case, seed) for seed in range(number)]
     bare = ours.runner(case, starts[0]) if number == 1 else seeds.mapped(case, starts)
     bare()
@@ -62,12 +62,12 @@ def compared(case: Case, settings: Settings, number: int) -> dict[str, Any]:
 def whole(
     case: Case, starts: list[Start], epochs: int, clock: Callable[[], float]
 ) -> Callable[[], float]:
-    """A training on several batches, which returns the seconds of a step. The time runs from the end of
-    the first call of the compiled program to that of the last, so that checks of the data and the
-    start are not counted.
+    """Train on several batches, and return the seconds of a step. The time runs from the end of the
+    first call of the compiled program to the end of the last call, so it does not include checks of the
+    data and the start.
 
-    It is the beginning of a long training, for which `fit` compiles as `TrainingStep` does; for a short
-    one it compiles faster, to steps that are 10 to 20 % slower."""
+    The training is the beginning of a long one, for which `fit` compiles as `TrainingStep` does. For a
+    short training it compiles faster, to steps that are 10 to 20 % slower."""
     nets = [ours.net(case, begin) for begin in starts]
     x = np.concatenate([starts[0].x] * BATCHES)
     y = np.concatenate([ours.targets(case, starts[0])] * BATCHES)
@@ -101,7 +101,7 @@ def whole(
 
 
 class _EnoughError(Exception):
-    """Ends a training."""
+    """Raised to end a training."""
 
 
 def squares(prediction: Any, target: Any) -> Any:

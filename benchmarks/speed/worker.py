@@ -1,4 +1,4 @@
-"""One process of the benchmark: measures, and sends each record to its parent as it comes."""
+"""A process of the benchmark, which measures and sends each record to its parent at once."""
 
 import pathlib
 import platform
@@ -44,14 +44,15 @@ PARTS: dict[str, Callable[[Settings], Iterator[dict[str, Any]]]] = {
 
 
 def records(settings: Settings) -> Iterator[dict[str, Any]]:
-    """All records of the parts asked for. A dictionary with `note` or `progress` is for the reader."""
+    """Yield all records of the requested parts. A dictionary with `note` or `progress` is a message to
+    the user."""
     yield machine(settings)
     for part in settings.parts:
         yield from PARTS[part](settings)
 
 
 def machine(settings: Settings) -> dict[str, Any]:
-    """What the measurements were made on."""
+    """The machine and the versions of the measurements."""
     versions: dict[str, str | None] = {"python": platform.python_version(), "jax": jax.__version__}
     for name in ("diffrax", "torch", "torchdiffeq"):
         try:
@@ -77,7 +78,7 @@ def _processor() -> str:
 
 
 def main() -> None:
-    """Measures what each task asks for."""
+    """Measure the parts that each task requests."""
     channel = Channel()
     for task in channel.tasks():
         lists = {name: tuple(task[name]) for name in ("parts", "cases")}
