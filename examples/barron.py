@@ -1,8 +1,9 @@
-"""A single hidden layer of ReLUs under the Barron penalty fits a function of one variable.
+"""A single hidden layer of ReLUs with the Barron penalty fits a function of one variable.
 
-At a maximum of the Hamiltonian the neurons have their kinks at particles, and they jump from one to the
-next as momenta change. Gradients do not see jumps, so training takes small steps only, from the best of
-many starts: momenta that would solve a kernel regression of the targets, of any strength and with noise.
+At a maximum of the Hamiltonian, the neurons have their kinks at particles, and jump from one particle to
+the next as momenta change. Gradients do not see jumps, so training takes only small steps, from the best
+of many starts. A start has momenta that solve a kernel regression of the targets, of random strength and
+with noise.
 """
 
 import argparse
@@ -23,7 +24,7 @@ KNOTS = jnp.linspace(-1.5, 1.5, PARTICLES)
 
 
 def ensemble(key: Array, target) -> sx.Ensemble:
-    """Particles at rest along x, whose momenta say where v is to go."""
+    """Particles along x with v = 0, whose momenta pull v towards the targets."""
     keys = jax.random.split(key, 4)
     ridge = 10 ** jax.random.uniform(keys[0], minval=-3, maxval=0)
     strength = 10 ** jax.random.uniform(keys[1], minval=-2.9, maxval=-1.1)
@@ -39,7 +40,7 @@ def ensemble(key: Array, target) -> sx.Ensemble:
 
 
 def build(particles: sx.Ensemble, weight: Array, bias: Array) -> sx.Net:
-    """States (x, v) start at v = 0; the output is an affine function of the state at the end."""
+    """Build a net whose states (x, v) start at v = 0 and whose output is affine in the final state."""
     key = jax.random.key(0)
     control = sx.Particles(FIELD, particles, penalty=sx.Barron())
     net = sx.Net(
@@ -58,7 +59,7 @@ def build(particles: sx.Ensemble, weight: Array, bias: Array) -> sx.Net:
 
 
 def best_starts(key: Array, x: Array, y: Array, target) -> list[sx.Net]:
-    """The best of many nets with readouts fitted by least squares, as they are before training."""
+    """The best of many untrained nets, with readouts fitted by least squares."""
     keys = jax.random.split(key, STARTS)
 
     @jax.jit
@@ -82,7 +83,8 @@ def best_starts(key: Array, x: Array, y: Array, target) -> list[sx.Net]:
 
 
 def run(function: str = "quadratic", *, epochs: int = 100, seed: int = 0) -> float:
-    """Trains from the best starts, and keeps the best net by held-out samples; the error on a grid."""
+    """Train from the best starts, keep the best net on held-out samples, and return its error on a
+    grid."""
     (x, y), (held, seen) = (sample_function(function, n, 10 + n) for n in (500, 200))
     mean, scale = y.mean(), y.std()
     starts = best_starts(

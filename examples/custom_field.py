@@ -1,8 +1,8 @@
-"""A field that nobody has special-cased: attention over a small set of points, linear in θ.
+"""A field of your own without any special support: attention over a small set of points, linear in θ.
 
-A state is a set of five points in the plane. Each point looks at the others (how much depends on
-distance alone), and θ says what it does with what it sees. Nothing is derived by hand: the
-equations of shooting follow from `__call__`.
+A state is a set of five points in the plane. Each point attends to the others with weights that depend
+only on distance, and θ maps what it sees to a velocity. Nothing is derived by hand: the equations of
+shooting follow from `__call__`.
 """
 
 import jax
@@ -22,7 +22,8 @@ class Attention(sx.AbstractField):
 
 
 def main(epochs: int = 100) -> float:
-    """Learns to shrink sets of points to half their size about the origin; the final mean error."""
+    """Learn to shrink sets of points to half their size about the origin; return the mean squared
+    error."""
     field = Attention()
     print(f"Attention is {sx.linearity(field)} in θ")
     keys = jax.random.split(jax.random.key(0), 3)

@@ -1,7 +1,8 @@
-"""A shooting ResNet and a plain one on handwritten digits, of the same depth and width.
+"""A shooting ResNet and a plain ResNet of the same depth and width, on handwritten digits.
 
-Both are trained by the same call. They differ in where the weights of the layers come from: from
-particles, whether fresh for each block or passed on, or free for each layer. Needs scikit-learn.
+Both are trained by the same call. They differ in where the weights of the layers come from: particles
+that are new in each block, particles that are passed on, or free weights for each layer. Needs
+scikit-learn.
 """
 
 import argparse
@@ -20,14 +21,14 @@ SIDE = 3  # of the particles, which are small images
 
 
 def digits(seed: int = 0):
-    """8×8 images in [0, 1], 30 % of them held out."""
+    """8×8 images in [0, 1], with 30 % of them held out."""
     images, labels = load_digits(return_X_y=True)
     images = (images / 16).reshape(-1, 1, 8, 8).astype(np.float32)
     return train_test_split(images, labels, test_size=0.3, random_state=seed, stratify=labels)
 
 
 class Shifted(sx.AbstractSampler):
-    """In every epoch all images, each shifted by up to one pixel each way."""
+    """Sample all images in every epoch, each shifted by up to one pixel in each direction."""
 
     images: jax.Array
     labels: jax.Array
@@ -40,7 +41,7 @@ class Shifted(sx.AbstractSampler):
 
 
 def build(kind: str, *, particles: int, key: jax.Array) -> sx.nn.Classifier:
-    """Two blocks of `LAYERS` layers, with pooling and more channels between them."""
+    """Build two blocks of `LAYERS` layers, with pooling and more channels between them."""
     # θ is a sum of p ⊗ σ(q). Features of both signs have no common part, which trains far better
     # than ReLU's, whose features are all positive.
     fields = [sx.ConvAffine(c, size=(SIDE, SIDE), activation="tanh") for c in CHANNELS]
@@ -50,7 +51,7 @@ def build(kind: str, *, particles: int, key: jax.Array) -> sx.nn.Classifier:
         if kind == "plain":
             control = sx.Piecewise(field, blocks=LAYERS, key=control_key)
         else:
-            # By this weight θ is a mean over all places of all particles, not a sum.
+            # With this weight, θ is a mean over all pixels of all particles, not a sum.
             mean = sx.Quadratic(default=float(particles * SIDE**2))
             control = sx.Particles.draw(
                 field,
@@ -67,10 +68,10 @@ def build(kind: str, *, particles: int, key: jax.Array) -> sx.nn.Classifier:
 
 
 def run(kind: str, *, epochs: int = 200, particles: int = 8, seed: int = 0) -> tuple[int, float]:
-    """Parameters, and the share of held-out images that are read correctly."""
+    """Train a network; return its number of parameters and its accuracy on held-out images."""
     x, x_test, y, y_test = digits(seed)
     model = build(kind, particles=particles, key=jax.random.key(seed))
-    # A step of Adam in one momentum is a small step in θ, so momenta have a larger learning rate.
+    # A step of Adam in a momentum is a small step in θ, so momenta have a larger learning rate.
     lr_scale = None if kind == "plain" else {"momenta": 10.0, "positions": 3.0}
     fitted = sx.fit(
         model,
@@ -97,7 +98,9 @@ def main() -> None:
         for seed in range(arguments.seeds):
             options = {"epochs": arguments.epochs, "particles": arguments.particles, "seed": seed}
             count, share = run(kind, **options)
-            print(f"{kind:8} {count:7,d} parameters, {100 * share:.2f} % of held-out digits read")
+            print(
+                f"{kind:8} {count:7,d} parameters, {100 * share:.2f} % of held-out digits read correctly"
+            )
 
 
 if __name__ == "__main__":

@@ -8,9 +8,10 @@ where W are the weights of the linear readout.
 
 With a particle on every training sample and symplectic Euler, a trained shooting network is a critical
 point of E over the weights of *all layers*, although only the momenta at the first layer were trained.
-This trains it to convergence, and takes the gradient of E by the weights of every layer, written out
-without shootax, before and after. Beside it: the same with fewer particles than samples, and a network
-whose layers were trained freely, by Adam. Needs scikit-learn and SciPy.
+This example trains the network to convergence. Before and after training, it computes the gradient of E
+with respect to the weights of every layer, written out without shootax. For comparison, it does the same
+with fewer particles than samples, and with a network of free layers trained by Adam. Needs scikit-learn
+and SciPy.
 """
 
 import argparse
@@ -36,12 +37,13 @@ NAMES = {
     "few": "shooting, symplectic Euler, fewer particles",
     "free": "free layers, Adam",
 }
-ITERATIONS = {"symplectic": 2500, "few": 2500, "free": 800}  # at most, and steps of Adam
+# Iterations of BFGS, at most; for free layers, steps of Adam.
+ITERATIONS = {"symplectic": 2500, "few": 2500, "free": 800}
 COLOURS = {"symplectic": "#009E73", "few": "#56B4E9", "free": "#CC79A7"}
 
 
 def digits(samples: int, dim: int):
-    """The first principal components of 8×8 images, scaled to variance 1 on average."""
+    """The first principal components of 8×8 images, scaled to an average variance of 1."""
     images, labels = load_digits(return_X_y=True)
     order = np.random.default_rng(0).permutation(len(images))
     images, labels = images[order], labels[order]
@@ -59,7 +61,7 @@ def misfit(logits, labels):
 
 
 def build(kind: str, x, *, key):
-    """A network with particles on the samples, or with free layers."""
+    """Build a network with particles on the samples, or with free layers."""
     field = sx.Affine(dim=x.shape[1], activation="tanh")
     keys = jax.random.split(key, 3)
     integrator = sx.Euler(LAYERS) if kind == "free" else sx.SymplecticEuler(LAYERS)
@@ -78,8 +80,8 @@ def energy(net, x, y):
 
 
 def trainable(net, kind: str):
-    """Momenta and readout; for few particles their positions, too. Where each sample has one, positions
-    are the data."""
+    """Split a network into trained and fixed arrays. Momenta and readout are trained, and the positions
+    of few particles, too. If each sample has a particle, the positions are the data and stay fixed."""
     places = [lambda n: n.control.ensemble.p]
     if kind == "few":
         places.append(lambda n: n.control.ensemble.q)
@@ -90,7 +92,8 @@ def trainable(net, kind: str):
 
 
 def converged(net, x, y, kind: str, iterations: int):
-    """The net at a minimum of the energy, by BFGS; and the largest entry of the gradient left."""
+    """Minimise the energy by BFGS; return the net, the largest entry of the remaining gradient and the
+    number of iterations."""
     moving, fixed = trainable(net, kind)
     start, unravel = ravel_pytree(moving)
     slope = jax.jit(jax.value_and_grad(lambda v: energy(eqx.combine(unravel(v), fixed), x, y)))
@@ -107,7 +110,8 @@ def converged(net, x, y, kind: str, iterations: int):
 
 
 def trained(net, x, y, steps: int):
-    """Free layers after so many steps of Adam on the same energy, as networks are usually trained."""
+    """Train free layers by `steps` steps of Adam on the same energy, as networks are usually trained;
+    return the same values as `converged`."""
     adam = optax.adam(optax.cosine_decay_schedule(0.01, steps))
     moving, fixed = eqx.partition(net, eqx.is_inexact_array)
 
@@ -127,15 +131,15 @@ def trained(net, x, y, steps: int):
 
 
 def weights(net):
-    """The weights of every layer: free ones, or those that the particles generate."""
+    """The weights of every layer: free weights, or those that the particles generate."""
     if isinstance(net.control, sx.Piecewise):
         return net.control.theta
     return jax.tree.map(lambda leaf: leaf[:, 0], sx.bake(net).control.theta)
 
 
 def layer_gradients(net, x, y):
-    """For each layer the norm of the gradient of the energy by its weights, as a fraction of that of its
-    penalty alone. Nothing of shootax is in it."""
+    """For each layer, the norm of the gradient of the energy with respect to its weights, relative to
+    the norm of the gradient of its penalty alone. It is computed without shootax."""
     h = T / LAYERS
 
     def free(thetas):
@@ -157,7 +161,7 @@ def layer_gradients(net, x, y):
 def run(
     kind: str, *, samples: int = 50, dim: int = 8, iterations: int | None = None, seed: int = 0
 ):
-    """What one kind of network measures, before and after training."""
+    """Train one kind of network, and return its measurements before and after training."""
     iterations = ITERATIONS[kind] if iterations is None else iterations
     (x, y), (x_test, y_test) = digits(samples, dim)
     x, y = jnp.asarray(x), jnp.asarray(y)
@@ -182,7 +186,7 @@ def run(
 
 
 def draw(runs, path: pathlib.Path):
-    """The gradients of all layers before and after, seeds as thin lines."""
+    """Plot the gradients of all layers before and after training, with seeds as thin lines."""
     figure, axes = sx.plots.new_figure(1, 2, 7.2, 3.2)
     for axis, when in zip(axes[0], ("before", "after"), strict=True):
         for found in runs:

@@ -1,9 +1,9 @@
-"""Looks for hyper-parameters of a small regression, and prints all trials and the best one.
+"""Search for hyper-parameters of a small regression, and print all trials and the best one.
 
 python examples/search.py --out search --trials 12 --jobs 2
 python examples/search.py --out search --trials 12 --engine ray --address auto
 
-Stop it at any time; the same command goes on.
+You can stop it at any time; the same command resumes the search.
 """
 
 import argparse
@@ -22,7 +22,7 @@ SPACE = {
 
 
 def train(config, seed, ctx):
-    """Trains a net on 80 points of a sine and returns the error on 80 others."""
+    """Train a net on 80 points of a sine, and return the error on 80 other points."""
     x = np.random.default_rng(seed).uniform(-1.5, 1.5, (160, 1))
     y = np.sin(3 * x)
     field = sx.UpDown(dim=1, inflation=8, activation=config["activation"])

@@ -1,8 +1,8 @@
 """A field that is nonlinear in its weights: a single hidden layer fits functions of one variable.
 
-θ*(t) is a maximum of the Hamiltonian, of which there are many, so what training does depends on where it
-starts. Here it starts from what the theory says of the end: momenta that pull each particle towards its
-target, p = -c ∂loss/∂z.
+θ*(t) is a maximum of the Hamiltonian, which has many, so the result of training depends on its start.
+Here, training starts from the momenta that the theory predicts for its end: p = -c ∂loss/∂z, which pulls
+each particle towards its target.
 """
 
 import argparse
@@ -20,7 +20,7 @@ PULL = 0.12
 
 
 def build(target, *, key: jax.Array) -> sx.Net:
-    """States (x, v) start at v = 0, and the output is v at the end."""
+    """Build a net whose states (x, v) start at v = 0 and whose output is the final v."""
     drawn, lift_key, net_key = jax.random.split(key, 3)
     x = jnp.linspace(-1.5, 1.5, PARTICLES)
     wanted = target(x) - jnp.mean(target(x))
@@ -31,7 +31,7 @@ def build(target, *, key: jax.Array) -> sx.Net:
     control = sx.Particles(
         field,
         ensemble,
-        # Cheap incoming weights make sharp neurons, each at its own maximum.
+        # A small penalty on incoming weights makes neurons sharp, each at its own maximum.
         penalty=sx.Quadratic(theta2=0.001, b2=0.001),
         maximiser=sx.maximisers.PerNeuron(
             spread=4.0, seed=int(jax.random.randint(drawn, (), 0, 10**6))
@@ -53,7 +53,7 @@ def build(target, *, key: jax.Array) -> sx.Net:
 
 
 def run(function: str, *, epochs: int = 150, seed: int = 0) -> float:
-    """Trains one net on 500 samples, keeps its best epoch by 200 others; the error on a grid."""
+    """Train one net on 500 samples, keep its best epoch on 200 others, and return the error on a grid."""
     (x, y), (held, seen) = (sample_function(function, n, 10 + n) for n in (500, 200))
     mean, scale = y.mean(), y.std()
     net = build(lambda x: (FUNCTIONS[function](x) - mean) / scale, key=jax.random.key(seed))

@@ -1,7 +1,7 @@
-"""Training on more data than fit in memory, on as many devices as there are.
+"""Train on more data than fit in memory, on one or more devices.
 
-Batches are made while the training runs; none is kept. `--gigabytes 10` draws that much and prints the
-peak of the memory that the process had. `--devices 2` splits the CPU into two devices.
+Batches are drawn while the training runs, and none is kept. `--gigabytes 10` draws 10 GB of data and
+prints the peak memory of the process. `--devices 2` splits the CPU into two devices.
 """
 
 import argparse
@@ -17,7 +17,8 @@ COLUMNS, SAMPLES = 2500, 1000
 
 
 def batches(seed: int = 0) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Samples of 2,500 numbers, 10 MB at a time, and a function of the first two to learn."""
+    """Yield batches of 10 MB: samples of 2,500 numbers, and a function of the first two numbers as
+    target."""
     rng = np.random.default_rng(seed)
     while True:
         x = rng.random((SAMPLES, COLUMNS), np.float32) - 0.5
@@ -25,12 +26,12 @@ def batches(seed: int = 0) -> Iterator[tuple[np.ndarray, np.ndarray]]:
 
 
 def peak_megabytes() -> float:
-    """The largest resident size of this process so far."""
+    """The peak resident memory of this process so far, in megabytes."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
 def main(gigabytes: float = 0.1, devices: int = 1) -> tuple[float, float]:
-    """Trains on so many gigabytes; returns the peak after a tenth of them, and after all."""
+    """Train on this many gigabytes; return the peak memory after a tenth of them and at the end."""
     if devices > 1:
         jax.config.update("jax_num_cpu_devices", devices)  # before JAX starts
     mesh = jax.make_mesh((devices,), ("data",))

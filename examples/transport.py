@@ -1,7 +1,7 @@
-"""Moving one cloud of points onto another, against the exact optimal transport.
+"""Move one cloud of points onto another, and compare with the exact optimal transport.
 
-Needs scipy. Particles sit on the points, so the transport penalty is the kinetic energy of the cloud;
-momenta are trained so that each point arrives at the partner that the optimal assignment gives it.
+There is a particle on every point, so the transport penalty is the kinetic energy of the cloud. Momenta
+are trained so that each point arrives at its partner in the optimal assignment. Needs SciPy.
 """
 
 import jax
@@ -13,7 +13,7 @@ import shootax as sx
 
 
 def clouds(points: int, seed: int = 0):
-    """A disc, and a longer cloud beside it; the second in the order of the best assignment."""
+    """A disc and a longer cloud beside it, the second in the order of the optimal assignment."""
     rng = np.random.default_rng(seed)
     source = rng.normal(size=(points, 2)) * 0.4
     target = rng.normal(size=(points, 2)) * np.array([0.8, 0.2]) + np.array([1.5, 0.5])
@@ -23,14 +23,14 @@ def clouds(points: int, seed: int = 0):
 
 
 def features(z, theta):
-    """A field linear in θ with enough features to bend the way of every point."""
+    """A field linear in θ, with enough features to bend the path of every point."""
     centres = jnp.stack(jnp.meshgrid(*[jnp.linspace(-1.5, 3, 7)] * 2), axis=-1).reshape(-1, 2)
     bumps = jnp.exp(-jnp.sum((z[None] - centres) ** 2, axis=1))
     return theta["A"] @ bumps + theta["B"] @ z + theta["b"]
 
 
 def main(points: int = 12, steps: int = 400) -> tuple[float, float, float]:
-    """Cost of our flow, cost of optimal transport, and how far points end from their partners."""
+    """The cost of our flow, the cost of optimal transport, and how far points end from their partners."""
     field = sx.FunctionField(
         features,
         state=sx.shape(2),
@@ -50,7 +50,7 @@ def main(points: int = 12, steps: int = 400) -> tuple[float, float, float]:
         cost, end = run(p.reshape(source.shape))
         return cost + 50 * jnp.mean(jnp.sum((end - target) ** 2, axis=1))
 
-    start = (target - source) / points  # θ* is about K p, and the cloud moves by it
+    start = (target - source) / points  # θ* is about K p, and the cloud moves by θ*
     found = scipy.optimize.minimize(
         lambda p: tuple(np.asarray(v, float) for v in energy(jnp.asarray(p))),
         np.asarray(start).ravel(), jac=True, method="L-BFGS-B", options={"maxiter": steps},
