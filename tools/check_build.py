@@ -1,4 +1,4 @@
-"""Installs the wheel and the sdist in `dist/` into a bare environment and checks them there."""
+"""Install the wheel and the sdist in `dist/` into a bare environment, and check them there."""
 
 import os
 import pathlib
@@ -15,7 +15,7 @@ LARGEST = 2_000_000  # bytes
 
 
 def check_contents(wheel: pathlib.Path, sdist: pathlib.Path) -> None:
-    """The package alone in the wheel; no results, pages or large files in the sdist."""
+    """Check that the wheel contains only the package, and the sdist no results, pages or large files."""
     names = zipfile.ZipFile(wheel).namelist()
     tops = {name.split("/")[0] for name in names}
     if tops - {"shootax"} - {top for top in tops if top.endswith(".dist-info")}:
@@ -34,7 +34,7 @@ def check_contents(wheel: pathlib.Path, sdist: pathlib.Path) -> None:
 
 
 def main(dist: pathlib.Path) -> None:
-    """Checks the one wheel and the one sdist of a folder."""
+    """Check the only wheel and the only sdist in a folder."""
     (wheel,), (sdist,) = dist.glob("*.whl"), dist.glob("*.tar.gz")
     check_contents(wheel, sdist)
     with tempfile.TemporaryDirectory() as folder:

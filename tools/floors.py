@@ -1,4 +1,4 @@
-"""Prints the lowest versions that pyproject.toml allows, as constraints for pip."""
+"""Print the lowest versions that pyproject.toml allows, as constraints for pip."""
 
 import pathlib
 import re

@@ -1,7 +1,7 @@
 """A quick check of an installed shootax: `python smoke.py [cli] [export] [plots] [sklearn] [tables]`.
 
-It runs away from the repository and uses public names only. The extras to check are named on the
-command line; the core is always checked.
+It runs outside of the repository and uses public names only. The extras to check are named on the command
+line; the core is always checked.
 """
 
 import pathlib
@@ -16,7 +16,7 @@ import shootax as sx
 
 
 def core(folder: pathlib.Path) -> sx.Net:
-    """Trains, saves, loads and bakes a small net."""
+    """Train, save, load and bake a small net."""
     x = np.linspace(-1, 1, 40)[:, None]
     net = sx.Net(sx.UpDown(dim=1, inflation=4), particles=3, key=jax.random.key(0))
     net = sx.fit(net, x, x**2, epochs=3, batch_size=20, progress=False).net
@@ -48,18 +48,18 @@ print(np.asarray(net(x)).tobytes().hex())
 
 
 def cached(folder: pathlib.Path) -> None:
-    """Trains in two processes; the second takes its programs from the compilation cache."""
+    """Train in two processes, of which the second takes its programs from the compilation cache."""
     command = [sys.executable, "-c", CACHED]
     first, second = (
         subprocess.run(command, cwd=folder, check=True, capture_output=True, text=True).stdout
         for _ in range(2)
     )
-    assert any((folder / "cache").iterdir()), "nothing was kept in the compilation cache"
-    assert first == second, "a program from the compilation cache gives other numbers"
+    assert any((folder / "cache").iterdir()), "the compilation cache is empty"
+    assert first == second, "a program from the compilation cache gives different numbers"
 
 
 def export(net: sx.Net, folder: pathlib.Path) -> None:
-    """Writes ONNX and runs it."""
+    """Write an ONNX file and run it."""
     import onnxruntime
 
     sx.export.write(net, folder / "net.onnx", to="onnx")
@@ -70,7 +70,7 @@ def export(net: sx.Net, folder: pathlib.Path) -> None:
 
 
 def sklearn() -> None:
-    """Fits an estimator, and one inside a pipeline of scikit-learn."""
+    """Fit an estimator, and one inside a pipeline of scikit-learn."""
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import StandardScaler
 
@@ -84,7 +84,7 @@ def sklearn() -> None:
 
 
 def plots(net: sx.Net, folder: pathlib.Path) -> None:
-    """Draws a figure."""
+    """Draw a figure."""
     import matplotlib
 
     matplotlib.use("Agg")
@@ -97,7 +97,7 @@ def plots(net: sx.Net, folder: pathlib.Path) -> None:
 
 
 def cli(*arguments: str, folder: pathlib.Path) -> str:
-    """Runs the command `shootax` that belongs to this Python."""
+    """Run the command `shootax` that belongs to this Python."""
     command = [sys.executable, "-c", "from shootax.cli import main; main()", *arguments]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True)
     assert done.returncode == 0, f"shootax {' '.join(arguments)}: {done.stdout}{done.stderr}"
@@ -105,7 +105,7 @@ def cli(*arguments: str, folder: pathlib.Path) -> str:
 
 
 def tables(folder: pathlib.Path) -> None:
-    """Fits a Parquet table and predicts from it by the command line."""
+    """Fit a Parquet table and predict from it on the command line."""
     import pandas
 
     x = np.random.default_rng(0).normal(size=(60, 2))
@@ -117,7 +117,7 @@ def tables(folder: pathlib.Path) -> None:
 
 
 def main(extras: list[str]) -> None:
-    """Checks the core and the extras named."""
+    """Check the core and the given extras."""
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         net = core(folder)

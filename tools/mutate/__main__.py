@@ -1,4 +1,4 @@
-"""`python -m tools.mutate`: draws changes, runs tests against each, and prints a table."""
+"""`python -m tools.mutate`: draw changes, run tests against each, and print a table."""
 
 import argparse
 import dataclasses
@@ -18,15 +18,25 @@ def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m tools.mutate", description=__doc__)
     parser.add_argument("--count", type=int, default=320, help="number of changes")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--cap", type=float, default=60, help="processor time for one change")
-    parser.add_argument("--again", action="store_true", help="runs the survivors again")
-    parser.add_argument("--long", action="store_true", help="runs survivors against slow tests")
-    parser.add_argument("--confirm", action="store_true", help="runs tests without any change")
-    parser.add_argument("--only", default="", help="packages or changes, as in sklearn,_train")
-    parser.add_argument("--part", default="1/1", help="2/3: the second of three processes")
-    parser.add_argument("--named", action="store_true", help="makes the changes of named.toml")
-    parser.add_argument("--reach", action="store_true", help="records which lines tests execute")
-    parser.add_argument("--table", action="store_true", help="prints the table of what is known")
+    parser.add_argument(
+        "--cap", type=float, default=60, help="seconds of processor time for one change"
+    )
+    parser.add_argument("--again", action="store_true", help="run the survivors again")
+    parser.add_argument("--long", action="store_true", help="run the survivors against slow tests")
+    parser.add_argument(
+        "--confirm", action="store_true", help="run the noticing tests without any change"
+    )
+    parser.add_argument(
+        "--only", default="", help="only these packages or changes, such as sklearn,_train"
+    )
+    parser.add_argument(
+        "--part",
+        default="1/1",
+        help="part of the work, such as 2/3 for the second of three processes",
+    )
+    parser.add_argument("--named", action="store_true", help="make the changes of named.toml")
+    parser.add_argument("--reach", action="store_true", help="record which lines the tests execute")
+    parser.add_argument("--table", action="store_true", help="print the table of the known results")
     return parser.parse_args()
 
 
@@ -47,7 +57,7 @@ def main() -> None:
 
 
 def _run(drawn: list[Edit], options: argparse.Namespace) -> None:
-    """The changes that are not known yet, against quick or slow tests."""
+    """Run quick or slow tests against the changes without a known result."""
     reach = Reach()
     part, parts = map(int, options.part.split("/"))
     only = [name for name in options.only.split(",") if name]
@@ -83,7 +93,7 @@ def _said(outcome: Outcome) -> str:
 
 
 def _confirm(drawn: list[Edit]) -> None:
-    """Runs every test that noticed something without any change: red ones count no more."""
+    """Run every test that noticed something without any change; tests that fail no longer count."""
     places = [place for edit in drawn for place in RESULTS.glob(f"**/{edit.name}.json")]
     outcomes = {place: table.known(place) for place in places}
     noticing = {o.test for o in outcomes.values() if o and o.noticed == "test"}

@@ -4,7 +4,7 @@ import ast
 import dataclasses
 import hashlib
 
-# Arguments that say how something looks or is worded, or that guard against mistakes of our own.
+# Arguments for appearance or wording, or that guard against programming errors.
 COSMETIC = frozenset(
     """
     alpha bbox_to_anchor borderaxespad capsize cmap color colors constrained_layout dpi edgecolor
@@ -26,7 +26,7 @@ COMPARISONS = {
     ast.In: ("in", ("not in",)),
     ast.NotIn: ("not in", ("in",)),
 }
-# Calls whose first two arguments mean the same either way, or nothing in the other order.
+# Calls whose first two arguments may be swapped without effect, or have no meaning in the other order.
 SYMMETRIC = frozenset(
     """
     add allclose array_equal gcd getattr hasattr isinstance logical_and logical_or max maximum min
@@ -76,7 +76,7 @@ class _Finder(ast.NodeVisitor):
         old, function = self.source[start:end].decode(), ".".join(self.functions)
         if old == new:
             return
-        # The name outlives changes elsewhere in the file.
+        # The name stays the same when other parts of the file change.
         whole = (self.file, function, kind, self.text(node), old, new)
         digest = hashlib.sha256("\0".join(whole).encode()).hexdigest()[:12]
         times = sum(name.startswith(digest) for name in self.names)
@@ -91,7 +91,7 @@ class _Finder(ast.NodeVisitor):
         if middle.count(old) == 1:
             self.add(kind, node, (start, end), middle.replace(old, new))
 
-    # What has no meaning for the program, or is a message.
+    # Parts that do not affect the program, or are messages.
 
     def visit_Import(self, node): ...
     def visit_ImportFrom(self, node): ...
@@ -119,7 +119,7 @@ class _Finder(ast.NodeVisitor):
             self.visit(statement)
         self.functions.pop()
 
-    # What has.
+    # Parts that affect the program.
 
     def visit_BinOp(self, node):
         parts, op = (self.text(node.left), self.text(node.right)), node.op

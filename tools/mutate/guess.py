@@ -1,4 +1,4 @@
-"""The tests nearest to a change by their words: rare words that both have count most."""
+"""Rank tests by the words that they share with a change; rare words count most."""
 
 import ast
 import collections
@@ -17,7 +17,7 @@ from .sample import SOURCE, package
 
 @dataclasses.dataclass(frozen=True)
 class Document:
-    """A test function and the words of its text, of its decorators and of its file's name."""
+    """A test function, and the words of its text, its decorators and the name of its file."""
 
     name: str
     words: frozenset[str]
@@ -64,7 +64,7 @@ def _documents(files: tuple[str, ...]) -> tuple[list[Document], dict[str, float]
 
 
 def _query(edit: Edit) -> dict[str, float]:
-    """The words of a change: those of its line, its function, its module, its package."""
+    """The words of a change: of its line, its function, its module and its package."""
     source = (SOURCE / edit.file).read_bytes()
     functions, lines = outline(source), source.decode().splitlines()
     first, _, _ = owner(functions, edit.line)
@@ -92,9 +92,9 @@ def guess(
     slow: bool = False,
     also: Collection[str] = (),
 ) -> dict[str, float]:
-    """The nearest test functions, best first, each with its score: quick ones, or slow ones.
+    """The nearest quick or slow test functions, best first, each with its score.
 
-    `also` are some that have as many places again, whatever their words are.
+    Up to `most` further functions from `also` follow, whatever their words.
     """
     documents, rare = _documents(files)
     query, scores = _query(edit), {}
@@ -109,5 +109,5 @@ def guess(
 
 
 def near_words(edit: Edit) -> list[str]:
-    """The words that matter most: those of the line, the function, the module, the package."""
+    """The words that matter most: of the line, the function, the module and the package."""
     return [word for word, weight in _query(edit).items() if weight >= 1]

@@ -1,7 +1,7 @@
-"""Processes that have imported everything but the library when they start.
+"""Processes that have imported everything except the library when they start.
 
-Importing takes longer than most tests. A process may be forked as long as JAX has not computed
-anything, so this one imports and never computes.
+Importing takes longer than most tests. A process can be forked as long as JAX has not computed anything,
+so the parent imports and never computes.
 """
 
 import contextlib
@@ -24,11 +24,11 @@ IMPORTS = """
     typer.testing rich.progress plotly pytest _pytest.doctest
 """.split()  # noqa: SIM905
 LIMITS = (signal.SIGXCPU, signal.SIGKILL)
-IDLE = 0.05  # the share of a core below which a process only waits, however busy the machine is
+IDLE = 0.05  # below this share of a core, a process only waits, however busy the machine is
 
 
 def prepare() -> None:
-    """Imports what tests need, with the compiler that `make test` has."""
+    """Import what the tests need, with the compiler settings of `make test`."""
     os.chdir(ROOT)
     sys.path[:0] = [str(ROOT)]
     os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(FOLDER / "programs"))
@@ -46,10 +46,10 @@ def prepare() -> None:
 
 
 def child(work: Callable[[], Any], name: str, cpu: float, wall: float) -> tuple[Any, float, str]:
-    """What `work` returns in a process of its own, its processor time, and which limit ended it.
+    """Run `work` in its own process; return its result, its processor time, and the limit that ended it.
 
-    What it returns is `None` where it did not come to its end: by a limit, or by a crash. The limit
-    is "time", or "idle" if the process did next to nothing until `wall` seconds had passed.
+    The result is `None` if the process did not finish, because of a limit or a crash. The limit is
+    "time", or "idle" if the process did almost nothing until `wall` seconds had passed.
     """
     out = FOLDER / "out" / f"{name}.json"
     log = out.with_suffix(".log")
@@ -85,7 +85,7 @@ def child(work: Callable[[], Any], name: str, cpu: float, wall: float) -> tuple[
             _, _, used = os.wait4(process, 0)
             break
         time.sleep(0.05)
-    with contextlib.suppress(ProcessLookupError):  # what it started itself
+    with contextlib.suppress(ProcessLookupError):  # the processes that it started
         os.killpg(process, signal.SIGKILL)
     seconds = used.ru_utime + used.ru_stime
     if not out.exists():
@@ -97,11 +97,11 @@ def child(work: Callable[[], Any], name: str, cpu: float, wall: float) -> tuple[
 
 
 def _group_seconds(group: int) -> float:
-    """The processor time of a process and of all that it started."""
+    """The processor time of a process and of all processes that it started."""
     ticks = 0
     for place in pathlib.Path("/proc").glob("[0-9]*/stat"):
         with contextlib.suppress(OSError):  # it has just ended
             entries = place.read_text("utf-8").rpartition(")")[2].split()
             if int(entries[2]) == group:
-                ticks += sum(map(int, entries[11:15]))  # with those of children that have ended
+                ticks += sum(map(int, entries[11:15]))  # with the times of children that have ended
     return ticks / os.sysconf("SC_CLK_TCK")

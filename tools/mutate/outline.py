@@ -7,7 +7,8 @@ import sys
 
 
 def outline(source: bytes) -> list[tuple[int, int, str, str]]:
-    """First and last line of every function and class, its name, and a digest of a function's text."""
+    """The first and last line of every function and class, its name, and a digest of a function's
+    text."""
     lines, found = source.splitlines(), []
 
     def walk(node: ast.AST, names: tuple[str, ...]):

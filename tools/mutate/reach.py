@@ -1,7 +1,7 @@
-"""Which test executes which line, and how long it takes.
+"""Record which test executes which line, and how long it takes.
 
-Recorded for each file of tests in a process of its own. A line is named by its function and its
-place in it, so that a record stays valid when other code changes.
+Each test file runs in its own process. A line is identified by its function and its place in the
+function, so that a record stays valid when other code changes.
 """
 
 import collections
@@ -23,9 +23,9 @@ from .outline import outline, owner
 from .sample import SOURCE
 
 FORMAT = 1
-TYPICAL = 3.0  # seconds: a test that takes so long counts half
-RED = FOLDER / "red.json"  # tests that noticed a change, and fail without one as well
-# Tests of benchmarks, of pages and of how the repository looks.
+TYPICAL = 3.0  # seconds: a test that takes this long counts half
+RED = FOLDER / "red.json"  # tests that noticed a change but also fail without any change
+# Tests of benchmarks, of pages and of the layout of the repository.
 OTHERS = re.compile(
     r"tests/(bench|docs|platform|tools)/|tests/report/test_browser\.py|tests/test_(architecture|documentation|examples|reference)\.py"
 )
@@ -46,7 +46,7 @@ class Test:
 
 
 class Recorder:
-    """A plugin for pytest: time, outcome and lines of every test."""
+    """A pytest plugin that records time, outcome and lines of every test."""
 
     def __init__(self, cover: Any):
         self.cover, self.seconds, self.bad = cover, {}, set()
@@ -83,7 +83,7 @@ def _record(file: str, marks: str) -> dict:
         listed, name = outline(source.read_bytes()), source.relative_to(SOURCE).as_posix()
         for line, tests in data.contexts_by_lineno(path).items():
             first, function, digest = owner(listed, line)
-            if not digest:  # executed by whichever test imports the module
+            if not digest:  # executed by the test that imports the module first
                 continue
             key = functions.setdefault(f"{name}::{function}@{digest}", len(functions))
             for test in tests:
@@ -100,10 +100,10 @@ def _digest(file: str, marks: str) -> str:
 
 
 def record(marks: str, backwards: bool = False, limit: float = 900.0) -> None:
-    """Records the files of tests that are new or have changed; two processes meet in the middle."""
+    """Record new and changed test files. Two processes can share the work and meet in the middle."""
     left = [file for file in test_files() if not _known(file, marks)]
     for i, file in enumerate(reversed(left) if backwards else left):
-        if _known(file, marks):  # by another process
+        if _known(file, marks):  # recorded by another process
             continue
         print(f"[{i + 1}/{len(left)}] which lines {file} executes", end=" ", flush=True)
         name = "reach-" + file.replace("/", "-")
@@ -133,7 +133,7 @@ def _known(file: str, marks: str) -> bool:
 
 
 class Reach:
-    """The record, read back."""
+    """The stored record."""
 
     def __init__(self):
         self.tests: dict[str, list[Test]] = {}
@@ -157,15 +157,15 @@ class Reach:
                     self.functions[function].append((test, int(bits, 16)))
 
     def nearest(self, edit: Edit, *, slow: bool = False) -> list[str]:
-        """The test functions for a change, nearest first: by their words, those that execute its line
-        before those that execute its function, and short ones before long ones. Where it is recorded
-        that a test executes neither, it stands behind all others."""
+        """The test functions for a change, nearest first: by their words, tests that execute its line
+        before tests that execute its function, and short tests before long ones. Tests that execute
+        neither, according to the record, come last."""
         first, name, digest = owner(outline((SOURCE / edit.file).read_bytes()), edit.line)
         path, line = f"{edit.file}::{name}", 1 << (edit.line - first)
         found = self.functions.get(f"{path}@{digest}", ())
         exact = {t.function for t, bits in found if bits & line}
         near = {t.function for t in self._reaching(path + "@")}
-        inside = name and edit.function == name  # else it runs at import
+        inside = name and edit.function == name  # otherwise it runs at import
 
         def factor(test: str) -> float:
             if not inside or test.partition("::")[0] not in self.recorded:
@@ -174,13 +174,13 @@ class Reach:
 
         scores = guess(edit, tuple(test_files()), slow=slow, also=exact if inside else ())
         files: dict[str, float] = {}
-        for test, score in scores.items():  # files whose best test is near
+        for test, score in scores.items():  # files whose best test is a near one
             files.setdefault(test.partition("::")[0], score)
         ranks = {t: factor(t) * (s + 0.3 * files[t.partition("::")[0]]) for t, s in scores.items()}
         return sorted(ranks, key=lambda test: -ranks[test])
 
     def _length(self, test: str) -> float:
-        """Grows with the time of a test: of all its cases."""
+        """A length that grows with the time of a test, over all its cases."""
         return 1 + self.seconds.get(test, 0.0) / TYPICAL
 
     def _reaching(self, start: str) -> list[Test]:

@@ -1,4 +1,4 @@
-"""A seeded sample of the changes, some of every package and every kind."""
+"""A seeded sample of the changes, with some of every package and every kind."""
 
 import collections
 import hashlib
@@ -11,14 +11,14 @@ from .edits import Edit, edits
 from .outline import outline, owner
 
 SOURCE = pathlib.Path(__file__).parents[2] / "src"
-LEAST = 8  # of every package
-# How a figure looks is for people to judge: there, only changes of what is done count.
+LEAST = 8  # changes of every package, at least
+# People judge how a figure looks: in these files, only changes of behaviour count.
 FIGURES = re.compile(r"shootax/(plots/|paper/(_questions/)?_?(\w*figures|boxes|sequences)\.py)")
 LOOKS = frozenset({"constant", "factor", "sign", "index", "option", "statement"})
 
 
 def package(file: str) -> str:
-    """The package of a file; the modules at the top are one of their own."""
+    """The package of a file; the top-level modules count as one package."""
     parts = pathlib.PurePosixPath(file).parts
     return parts[1] if len(parts) > 2 else "shootax"
 
@@ -34,9 +34,9 @@ def every_edit() -> list[Edit]:
 
 
 def sample(count: int, seed: int) -> list[Edit]:
-    """Changes drawn without replacement, at most one on a line.
+    """Draw changes without replacement, at most one per line.
 
-    A change keeps its place in the lottery when other code changes, so that results stay valid.
+    A change keeps its place in the draw when other code changes, so that results stay valid.
     """
 
     def lot(edit: Edit) -> str:
@@ -54,7 +54,7 @@ def sample(count: int, seed: int) -> list[Edit]:
 
 
 def _by_turns(found: list[Edit]):
-    """One of each kind by turns, never two of one line."""
+    """Take one change of each kind in turn, never two of the same line."""
     kinds, lines = collections.defaultdict(collections.deque), set()
     for edit in found:
         kinds[edit.kind].append(edit)
@@ -83,6 +83,6 @@ def _named(what: str, file: str, old: str, new: str) -> Edit:
     start = source.index(old.encode())
     line = source.count(b"\n", 0, start) + 1
     end, name = start + len(old.encode()), hashlib.sha256(what.encode()).hexdigest()[:12]
-    # The place of the first line, as a change may begin with a sign of a longer one.
+    # The place of the first line, because a change may begin with a character of a longer line.
     function = owner(outline(source), line)[1]
     return Edit(f"shootax/{file}", line, function, what, start, end, old, new, name)

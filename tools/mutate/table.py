@@ -15,13 +15,13 @@ LIST = pathlib.Path(__file__).with_name("equivalent.toml")
 
 @functools.cache
 def equivalent() -> dict[str, str]:
-    """Changes that change nothing, by name, with their reasons."""
+    """Changes without any effect, by name, with their reasons."""
     listed = tomllib.loads(LIST.read_text("utf-8")).get("change", [])
     return {entry["name"]: entry["reason"] for entry in listed}
 
 
 def known(place: pathlib.Path) -> Outcome | None:
-    """What is known of a change."""
+    """The known outcome of a change, if there is one."""
     return Outcome(**json.loads(place.read_text("utf-8"))) if place.exists() else None
 
 
@@ -42,7 +42,7 @@ def _judged(edit: Edit, results: pathlib.Path) -> str:
 
 
 def show(drawn: list[Edit], results: pathlib.Path) -> None:
-    """Prints the table and the survivors."""
+    """Print the table and the survivors."""
     counts, survivors = collections.defaultdict(collections.Counter), []
     for edit in drawn:
         key = _judged(edit, results)

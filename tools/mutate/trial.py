@@ -1,4 +1,4 @@
-"""One change, and the tests that should notice it."""
+"""Make one change, and run the tests that should notice it."""
 
 import collections
 import contextlib
@@ -20,18 +20,18 @@ from .sample import SOURCE
 
 QUICK = "not slow and not browser"
 LONG = "slow and not browser"
-WAIT = 10  # seconds for each of processor time that is allowed
-# How many test functions run before all others, and how many cases of each.
+WAIT = 10  # wall-clock seconds for each allowed second of processor time
+# How many test functions run before all others, and how many cases of each function.
 STAGES = ((2, 4), (8, 8), (10**6, 10**6))
 
 
 @dataclasses.dataclass(frozen=True)
 class Outcome:
-    """`noticed` says how: by a test, while tests are collected, by a crash, by tests that wait forever;
-    or "" if not.
+    """The outcome of a change. `noticed` says how it was noticed: by a test, during collection of the
+    tests, by a crash, or by tests that wait forever. It is "" if the change was not noticed.
 
-    `invalid` is a change with which its own module cannot be imported, `capped` one whose tests
-    took longer than allowed: it counts as not noticed.
+    `invalid` says that the changed module cannot be imported. `capped` says that the tests took longer
+    than allowed; the change then counts as not noticed.
     """
 
     noticed: str
@@ -43,7 +43,7 @@ class Outcome:
 
 
 class Chooser:
-    """A plugin for pytest: the tests that are wanted, in their order, and those that fail."""
+    """A pytest plugin that selects the wanted tests in their order, and records which fail."""
 
     def __init__(
         self,
@@ -57,7 +57,7 @@ class Chooser:
         self.failed: list[str] = []
         self.broken = ""
 
-    @pytest.hookimpl(trylast=True)  # behind the choice by marks
+    @pytest.hookimpl(trylast=True)  # after the selection by marks
     def pytest_collection_modifyitems(self, items):
         ranks, counts = {}, collections.Counter()
         for item in sorted(items, key=self._near):
@@ -87,7 +87,7 @@ class Chooser:
 
 @contextlib.contextmanager
 def overlay(edit: Edit | None, name: str) -> Iterator[str]:
-    """A copy of the source, with the change in it; the files that stay are links."""
+    """A copy of the source with the change in it; unchanged files are links."""
     place = FOLDER / "overlay" / name
     shutil.rmtree(place, ignore_errors=True)
     shutil.copytree(
@@ -106,7 +106,7 @@ def overlay(edit: Edit | None, name: str) -> Iterator[str]:
 
 
 def run_tests(place: str, files: list[str], chooser: Chooser, marks: str, *options: str) -> Chooser:
-    """Runs tests against the source in `place`, in this process."""
+    """Run tests against the source in `place`, in this process."""
     if place not in sys.path:
         sys.path.insert(0, place)
     os.environ["PYTHONPATH"] = place
@@ -141,7 +141,8 @@ def _found(edit: Edit, chooser: Chooser, ran: int) -> dict:
 
 
 def _run(edit: Edit, place: str, tests: list[str], marks: str, without: list[str]) -> dict:
-    """Some cases of the nearest tests first, as collecting files takes longer than most tests."""
+    """Run some cases of the nearest tests first, because collecting files takes longer than most
+    tests."""
     done, words = list(without), near_words(edit)
     chooser = Chooser(lambda name: None, 0)
     for most, cases in STAGES:
@@ -156,7 +157,7 @@ def _run(edit: Edit, place: str, tests: list[str], marks: str, without: list[str
 
 
 def judged(found: Any, seconds: float, stopped: str) -> Outcome:
-    """What a process that ran tests has found; `None` if it did not come to its end."""
+    """The findings of a process that ran tests, or `None` if it did not finish."""
     if found is None:
         noticed = {"": "crash", "idle": "waits", "time": ""}[stopped]
         return Outcome(noticed, "", 0, seconds, capped=not noticed)
@@ -169,9 +170,9 @@ def judged(found: Any, seconds: float, stopped: str) -> Outcome:
 def trial(
     edit: Edit, tests: list[str], cap: float, marks: str = QUICK, without: Iterable[str] = ()
 ) -> Outcome:
-    """Makes one change and runs test functions until one fails, or the processor time is used up.
+    """Make one change, and run test functions until one fails or the processor time is used up.
 
-    Those cases `without` which it does so are known to fail anyway.
+    The cases in `without` are ignored, because they fail without any change.
     """
     name = f"{edit.name}-{os.getpid()}"
     with overlay(edit, name) as place:
@@ -181,7 +182,7 @@ def trial(
 
 
 def red(tests: list[str], cap: float = 900.0) -> list[str]:
-    """Those of some tests that fail without any change."""
+    """The tests, of those given, that fail without any change."""
     out, files = [], sorted({name.partition("::")[0] for name in tests})
     with overlay(None, f"unchanged-{os.getpid()}") as place:
         for file in files:
