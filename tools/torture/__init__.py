@@ -1,1 +1,1 @@
-"""Faults on purpose: kills, damaged files, full disks, signals and load, and what became of it all."""
+"""Fault injection: kills, damaged files, full disks, signals and load, and their outcomes."""

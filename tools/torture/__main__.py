@@ -1,4 +1,4 @@
-"""`python -m tools.torture`: faults on purpose, and one table of what became of them.
+"""`python -m tools.torture`: inject faults, and print one table of the outcomes.
 
 python -m tools.torture --json torture.json
 python -m tools.torture --parts fuzz,kills --seed 7 --scale 0.1
@@ -36,7 +36,7 @@ ROOT = pathlib.Path(__file__).parents[2]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs the parts, each in a process of its own; returns 0 if all is well."""
+    """Run the parts, each in its own process; return 0 if nothing fails."""
     parser = argparse.ArgumentParser(
         prog="python -m tools.torture",
         description=__doc__,
@@ -44,18 +44,25 @@ def main(arguments: Sequence[str] | None = None) -> int:
         epilog="parts: " + "; ".join(f"{name}: {about}" for name, about in PARTS.items()),
     )
     add = parser.add_argument
-    add("--parts", default=",".join(PARTS), help="separated by commas; all by default")
-    add("--only", default="", help="of the parts fuzz and kills, the cases with this in their name")
-    add("--seed", type=int, default=0, help="of all that is random")
-    add("--scale", type=float, default=1.0, help="1 is the full campaign; 0.01 a quick look")
+    add("--parts", default=",".join(PARTS), help="parts, separated by commas; all by default")
     add(
-        "--json", type=pathlib.Path, default=None, help="file for the results, renewed as they come"
+        "--only",
+        default="",
+        help="of the parts fuzz and kills, only cases with this text in their name",
+    )
+    add("--seed", type=int, default=0, help="seed of all random choices")
+    add("--scale", type=float, default=1.0, help="1 is the full campaign, 0.01 a quick check")
+    add(
+        "--json",
+        type=pathlib.Path,
+        default=None,
+        help="file for the results, rewritten as they come",
     )
     add(
         "--folder",
         type=pathlib.Path,
         default=None,
-        help="where to work; a temporary one by default",
+        help="folder to work in; a temporary folder by default",
     )
     given = parser.parse_args(arguments)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that nothing is left running
@@ -88,7 +95,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def run_part(
     part: str, seed: int, scale: float, folder: pathlib.Path, only: str = ""
 ) -> Iterator[dict[str, Any]]:
-    """Yields the entries of a part as they come. A part that dies or hangs is one loss more."""
+    """Yield the entries of a part as they come. A part that dies or hangs counts as one more loss."""
     place = folder / part
     place.mkdir()
     command = [sys.executable, "-m", f"tools.torture.{part}", str(seed), str(scale), str(place)]
@@ -125,7 +132,7 @@ def run_part(
 
 
 def environment(folder: pathlib.Path) -> dict[str, str]:
-    """One thread, a cache of compiled programs, and this checkout in front of all others."""
+    """The environment: one thread, a cache of compiled programs, and this checkout first on the path."""
     cache = os.environ.get("JAX_COMPILATION_CACHE_DIR") or str(
         pathlib.Path(tempfile.gettempdir()) / f"shootax-torture-programs-{os.getuid()}"
     )
@@ -160,7 +167,7 @@ class _Timer:
 
 
 def _end(process: subprocess.Popen) -> None:
-    """The part with all the processes that it started."""
+    """End the part and all the processes that it started."""
     if process.poll() is None:
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
@@ -170,7 +177,7 @@ def _end(process: subprocess.Popen) -> None:
 def _store(
     path: pathlib.Path, settings: dict[str, Any], entries: list[dict[str, Any]], last: bool = False
 ) -> None:
-    """Renews the results, at most every few seconds until the last time."""
+    """Rewrite the results, at most every few seconds until the last time."""
     now = time.monotonic()
     if not last and now - _stored.get(path, 0.0) < 5:
         return

@@ -1,7 +1,7 @@
-"""A full disk: what was there stays, the message says so, and the work goes on when there is room.
+"""A full disk: files stay as they are, the message names the cause, and work resumes when there is space.
 
-A small tmpfs is mounted in a mount namespace of its own, where that is permitted; otherwise a limit on
-the size of files takes its place. Which of the two it was stands in the results.
+A small tmpfs is mounted in its own mount namespace, if that is permitted; otherwise a limit on the size
+of files takes its place. The results say which of the two was used.
 """
 
 import contextlib
@@ -25,7 +25,7 @@ INSIDE = 'mount -t tmpfs -o size={size} none "$0" && exec "$@"'
 
 
 def run(seed: int, scale: float, folder: pathlib.Path, ledger: Ledger) -> None:
-    """All cases, in a namespace of its own if there may be one."""
+    """Run all cases, in their own mount namespace if that is permitted."""
     place = folder / "small"
     place.mkdir()
     for rights in (["--mount"], ["--user", "--map-root-user", "--mount"]):
@@ -43,7 +43,7 @@ def run(seed: int, scale: float, folder: pathlib.Path, ledger: Ledger) -> None:
 
 
 class _Tmpfs:
-    """Full as long as a file takes all the room that is left."""
+    """A tmpfs that is full while a file takes all the remaining space."""
 
     @contextlib.contextmanager
     def full(self, place: pathlib.Path, left: int = 0) -> Iterator[None]:
@@ -60,7 +60,7 @@ class _Tmpfs:
 
 
 class _Limit:
-    """No file may be longer than so many bytes."""
+    """A limit on the size of every file."""
 
     @contextlib.contextmanager
     def full(self, place: pathlib.Path, left: int = 0) -> Iterator[None]:
@@ -113,7 +113,8 @@ def _contents(place: pathlib.Path) -> dict[str, bytes]:
 def _refused(
     ledger: Ledger, case: str, work: Callable[[], Any], place: pathlib.Path, disk: Any, left: int
 ) -> None:
-    """The work fails with a message that names the cause; no file has changed or is left over."""
+    """Check that the work fails with a message that names the cause, and that no file is changed or
+    left."""
     before, told = _contents(place), None
     output = io.StringIO()
     with disk.full(place, left), contextlib.redirect_stdout(output):
@@ -139,7 +140,7 @@ def _refused(
 
 
 def _training(place: pathlib.Path, disk: Any, ledger: Ledger) -> None:
-    """A checkpoint that cannot be written costs a warning, not the training."""
+    """Check that training continues with a warning if a checkpoint cannot be written."""
     undisturbed = jobs.fitted(3, _fresh(place) / "whole.ckpt")
     with disk.full(place), warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -154,7 +155,7 @@ def _training(place: pathlib.Path, disk: Any, ledger: Ledger) -> None:
 
 
 def _sweep(place: pathlib.Path, disk: Any, ledger: Ledger) -> None:
-    """A sweep on a full disk stops with a message, and is finished when there is room again."""
+    """Check that a sweep on a full disk stops with a message, and finishes when there is space again."""
     from shootax.sweeps import run_sweep
 
     options: dict[str, Any] = {"seeds": 2}

@@ -1,4 +1,4 @@
-"""Damaged files: each must be refused in the library's own words, or read as what was written."""
+"""Damaged files: each must be refused with an error of the library, or read as it was written."""
 
 import pathlib
 import random
@@ -19,11 +19,11 @@ from tools.torture.mutations import damaged
 
 FILES = 6000
 SLOW = 20.0
-"""Seconds after which the reading of a small file counts as an attack that worked."""
+"""Seconds after which reading a small file counts as a successful attack."""
 
 
 def run(seed: int, scale: float, folder: pathlib.Path, ledger: Ledger, only: str = "") -> None:
-    """Reads damaged files of all kinds, many to a process."""
+    """Read damaged files of all kinds, many in each process."""
     kinds = all_kinds(folder, only)
     whole = sum(kind.share for kind in kinds)
     for kind in kinds:
@@ -36,10 +36,10 @@ def run(seed: int, scale: float, folder: pathlib.Path, ledger: Ledger, only: str
 
 
 def try_file(kind: Kind, data: bytes, by_hand: bool, ledger: Ledger) -> None:
-    """Reads one damaged file and counts what became of it."""
+    """Read one damaged file, and count the outcome."""
     kind.path.write_bytes(data)
     keep = kind.path.with_name(kind.path.name + ".last")
-    keep.write_bytes(data)  # for the case that the process dies of it
+    keep.write_bytes(data)  # in case the process dies while reading it
     ledger.begin(kind.name, str(keep))
     case = f"{kind.name}, edited" if by_hand else kind.name
     began = time.monotonic()

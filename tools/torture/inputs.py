@@ -1,7 +1,7 @@
-"""What people hand in by mistake or on purpose: each is refused in the library's own words.
+"""Bad inputs, by mistake or on purpose: each is refused with an error of the library.
 
-The table of mistakes is that of the tests; commands, and a folder full of traps for the live view, are
-tried besides.
+The table of mistakes is that of the tests. Commands are tried as well, and a folder full of traps for the
+live view.
 """
 
 import contextlib
@@ -21,7 +21,7 @@ from tools.torture.ledger import LOST, SILENT, SURVIVED, UNCLEAR, Ledger, descri
 TESTS = pathlib.Path(__file__).parents[2] / "tests"
 TABLE = "a,b,y\n1,x,2\n2,y,3\n3,x,5\n"
 
-# Commands in a folder with `net`, `d.csv` and the files below: words of the message.
+# Commands in a folder with `net`, `d.csv` and the files below, each with words of its message.
 COMMANDS: list[tuple[list[str], str]] = [
     (["fit", "none.csv", "--target", "y"], "There is no file none.csv"),
     (["fit", "d.csv", "--target", "z"], "There is no column 'z'"),
@@ -56,7 +56,7 @@ COMMANDS: list[tuple[list[str], str]] = [
 
 
 def run(seed: int, scale: float, folder: pathlib.Path, ledger: Ledger) -> None:
-    """All of them; `scale` does not matter."""
+    """Try all of them; `scale` has no effect."""
     jax.config.update("jax_enable_x64", True)
     _table(ledger)
     _commands(folder, ledger)
@@ -132,7 +132,7 @@ def _contents(here: pathlib.Path) -> dict[str, bytes]:
 
 
 def _watched(folder: pathlib.Path, ledger: Ledger) -> None:
-    """Traps in a folder that is watched: the view answers, and shows what is sound."""
+    """Check that the live view of a folder with traps answers, and shows the valid files."""
     import http.client
 
     from shootax import report

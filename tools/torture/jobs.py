@@ -1,6 +1,6 @@
-"""Small jobs to be killed, each a function of a folder that runs in a process of its own.
+"""Small jobs to be killed. Each is a function of a folder that runs in its own process.
 
-A job can be started again in the same folder any number of times, and goes on or starts over.
+A job can be started again in the same folder any number of times; it then resumes or starts over.
 """
 
 import json
@@ -36,11 +36,11 @@ def net(seed: int = 0, particles: int = 2) -> Any:
 
 
 def fitted(seed: int, checkpoint: pathlib.Path) -> Any:
-    """A short training with a checkpoint after every epoch."""
+    """Run a short training with a checkpoint after every epoch."""
     import shootax as sx
 
     x, y = data()
-    # With a callback the program returns after every epoch, so there is much to interrupt.
+    # With a callback the program returns after every epoch, so there are many places to interrupt it.
     return sx.fit(
         net(seed), x, y, epochs=EPOCHS, seed=seed, checkpoint=sx.extend.Checkpoint(checkpoint, every=0.0),
         callbacks=[lambda report: time.sleep(0.002)],
@@ -48,7 +48,7 @@ def fitted(seed: int, checkpoint: pathlib.Path) -> Any:
 
 
 def run_of_sweep(config: dict[str, Any], seed: int, ctx: Any) -> dict[str, Any]:
-    """A run with a checkpoint and a model file, noted when it begins."""
+    """A run with a checkpoint and a model file, which is recorded when it begins."""
     import shootax as sx
 
     with open(pathlib.Path(ctx.shared["log"]), "a", encoding="utf-8") as log:
@@ -58,11 +58,11 @@ def run_of_sweep(config: dict[str, Any], seed: int, ctx: Any) -> dict[str, Any]:
     return {"objective": found.history["objective"][-1]}
 
 
-# What is killed. Each prepares its folder if that is new, and works in it.
+# The jobs that are killed. Each prepares its folder if it is new, and works in it.
 
 
 def save(folder: pathlib.Path) -> None:
-    """Two models by turns to one file, until the end."""
+    """Save two models to one file in turn, until the end."""
     import shootax as sx
 
     models = [sx.load(folder / f"{name}.safetensors") for name in "ab"]
@@ -103,7 +103,7 @@ def _command(*arguments: Any) -> None:
     sys.argv = ["shootax", *map(str, arguments)]
     try:
         main()
-    except SystemExit as end:  # which is also how a command succeeds
+    except SystemExit as end:  # which commands also raise when they succeed
         if end.code not in (0, None):
             raise
 
@@ -143,7 +143,7 @@ ENDINGS = {"numpy": ".npz", "torch": ".py", "stablehlo": ".stablehlo", "onnx": "
 
 
 def export(folder: pathlib.Path) -> None:
-    """Exports of another model over those that are there."""
+    """Export another model over the existing files."""
     for to, ending in ENDINGS.items():
         _plain(folder, "b", to, ending)
 
@@ -175,7 +175,7 @@ def watch(folder: pathlib.Path) -> None:
 
 
 def finished(folder: pathlib.Path) -> dict[str, Any]:
-    """What a sweep has finished so far: names of groups and their objectives."""
+    """The finished groups of a sweep so far, with their objectives."""
     found = {}
     for path in sorted((folder / "out" / "runs").glob("*.json")):
         for run in json.loads(path.read_text(encoding="utf-8"))["runs"]:

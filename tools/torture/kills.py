@@ -1,4 +1,4 @@
-"""SIGKILL at random moments: whatever was on the disk is whole, and the work ends as if undisturbed."""
+"""SIGKILL at random moments: files on disk stay whole, and the result is the same as without kills."""
 
 import dataclasses
 import hashlib
@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
-# Imported once, here, so that the processes forked from this one need not. None of it starts JAX.
+# Imported once, here, so that forked processes need not import them. None of them starts JAX.
 import pandas  # noqa: F401
 
 import shootax as sx
@@ -32,12 +32,13 @@ from tools.torture.processes import Job, children, is_running, kill_worker
 Wrong = Iterator[tuple[str, str]]
 
 ORPHANED = 180.0
-"""Seconds in which a worker must end after its parent: it may still be importing, on a busy machine."""
+"""Seconds within which a worker must end after its parent. On a busy machine, it may still be
+importing."""
 
 
 @dataclasses.dataclass
 class Kill:
-    """A job, what must hold after every kill, and what its end is compared by."""
+    """A job, the check after every kill, and the function that reads its final result for comparison."""
 
     job: Callable[[pathlib.Path], None]
     count: int
@@ -45,11 +46,11 @@ class Kill:
     end: Callable[[pathlib.Path], Any]
     prepare: Callable[[pathlib.Path], None] | None = None
     each: int = 5
-    """Kills before the job may end."""
+    """The number of kills before the job may end."""
 
 
 def run(seed: int, scale: float, folder: pathlib.Path, ledger: Ledger, only: str = "") -> None:
-    """Kills every job so many times."""
+    """Kill every job `scale` times its count."""
     for name, kill in KILLS.items():
         if only in name:
             rng = random.Random(f"{seed} {name}")
@@ -59,7 +60,7 @@ def run(seed: int, scale: float, folder: pathlib.Path, ledger: Ledger, only: str
 def _kills(
     name: str, kill: Kill, count: int, rng: random.Random, folder: pathlib.Path, ledger: Ledger
 ) -> None:
-    """Undisturbed first, which also compiles; then rounds of kills, each to its end."""
+    """Run the job undisturbed first, which also compiles; then run rounds of kills, each to its end."""
     log = folder / f"{name}.log"
     taken, known = 0.0, {}
     for attempt in range(2):
@@ -94,7 +95,7 @@ def _kills(
 
 
 def _new(place: pathlib.Path, kill: Kill, log: pathlib.Path) -> pathlib.Path:
-    """A folder with what the job needs, which is made once and copied."""
+    """A folder with the files that the job needs, which are made once and copied."""
     ready = log.with_suffix(".ready")
     if not ready.exists():
         ready.mkdir()
@@ -105,7 +106,7 @@ def _new(place: pathlib.Path, kill: Kill, log: pathlib.Path) -> pathlib.Path:
 
 
 def _killed(job: Job, target: str, delay: float) -> bool:
-    """Kills after a while; whether there was anything to kill. No process is left behind."""
+    """Kill after a delay; return whether there was a process to kill. No process is left behind."""
     limit = time.monotonic() + delay
     while time.monotonic() < limit and job.is_alive():
         time.sleep(min(0.002, delay))
@@ -125,7 +126,7 @@ def _killed(job: Job, target: str, delay: float) -> bool:
 
 
 def _at_the_end(kill: Kill, place: pathlib.Path, wanted: Any, log: pathlib.Path) -> Wrong:
-    """Undisturbed to the end, it is as if nothing had happened."""
+    """Run the job to its end without kills, and check that the result is the expected one."""
     for _ in range(3):  # runs of a sweep whose worker was killed are repeated by the next call
         code = Job(kill.job, place, log=log).wait()
         if code:
@@ -143,7 +144,7 @@ def _finished(place: pathlib.Path) -> set[str]:
 
 
 def _repeated(place: pathlib.Path, before: set[str]) -> Wrong:
-    """A run of a sweep that was finished is not run again."""
+    """Check that finished runs of a sweep are not run again."""
     begun = place / "begun"
     again = before & set(begun.read_text().split()) if begun.exists() else set()
     if again:
@@ -161,7 +162,7 @@ def _digest(path: pathlib.Path) -> str | None:
 
 
 def _model(path: pathlib.Path) -> Any:
-    """What a model file holds but for times, or why it cannot be read."""
+    """A digest of a model file without its times."""
     if not path.exists():
         return None
     header, tensors, _ = container.read(path)
@@ -190,7 +191,7 @@ def _check_save(place: pathlib.Path, seen: dict[str, Any]) -> Wrong:
 
 
 def _check_fit(place: pathlib.Path, seen: dict[str, Any]) -> Wrong:
-    """The checkpoint is whole, and never older than before."""
+    """Check that the checkpoint is whole, and never older than before."""
     path, epoch = place / "training.ckpt", 0
     if path.exists():
         try:
@@ -242,7 +243,8 @@ def _check_answers(place: pathlib.Path, seen: dict[str, Any]) -> Wrong:
 
 
 def _export(path: pathlib.Path) -> str | None:
-    """StableHLO tells where in the source each operation comes from, so no two are equal: it is whole."""
+    """A digest of an export. StableHLO files contain source locations and so always differ: they are only
+    checked to be whole."""
     if path.suffix != ".stablehlo":
         return _digest(path)
     program, mark, digest = path.read_bytes().rpartition(MARK)

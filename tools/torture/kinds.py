@@ -1,8 +1,8 @@
-"""Kinds of files: a sound one of each, how it is read, and how it is edited by hand.
+"""Kinds of files: a valid file of each kind, how it is read, and how it is edited by hand.
 
-`read` returns what is in a file in a form that can be compared. A `damaged` reading of a sound file's
-bytes must be refused or equal. An edit by hand makes a file that is whole but strange, with a checksum
-that is right where there is one; any answer will do, but it must be the library's own.
+`read` returns the content of a file in a form that can be compared. Damaged bytes of a valid file must
+be refused, or read as equal. An edit by hand makes a file that is whole but strange, with a correct
+checksum if the format has one. Any answer is then allowed, but an error must be the library's own.
 """
 
 import contextlib
@@ -34,7 +34,7 @@ Y = X**2
 
 @dataclasses.dataclass
 class Kind:
-    """A kind of file, a sound one as bytes, and how to read it."""
+    """A kind of file, a valid file as bytes, and how to read it."""
 
     name: str
     path: pathlib.Path
@@ -53,14 +53,14 @@ class Kind:
 
 
 def tiny(**options: Any) -> sx.Net:
-    """The smallest net that has everything."""
+    """The smallest net with all parts."""
     return sx.Net(
         sx.UpDown(1, 2), particles=2, integrator=sx.RK4(2), key=jax.random.key(0), **options
     )
 
 
 def all_kinds(folder: pathlib.Path, only: str = "") -> list[Kind]:
-    """One sound file of each kind in a folder, or of those with a text in their name."""
+    """Write one valid file of each kind to a folder, or only of kinds with a text in their name."""
     chosen = [make for name, make in MAKERS.items() if only in name]
     return [kind for make in chosen for kind in make(folder) if only in kind.name]
 
@@ -83,7 +83,7 @@ def _read_model(path: pathlib.Path) -> Any:
 
 
 def _edit_container(key: str) -> Callable[[bytes, random.Random], bytes]:
-    """Edits one entry of the header, or the tensors, and writes a checksum that is right."""
+    """Edit one entry of the header, or the tensors, and write a correct checksum."""
 
     def edit(data: bytes, rng: random.Random) -> bytes:
         header, tensors, _ = container.from_bytes(data)
@@ -155,7 +155,7 @@ def _checkpoints(folder: pathlib.Path) -> list[Kind]:
     path = folder / "training.ckpt"
 
     def read(path: pathlib.Path) -> Any:
-        # A checkpoint at its last epoch: nothing is trained, all is read.
+        # A checkpoint at its last epoch: it is read completely, and nothing is trained.
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             found = sx.fit(tiny(), X, Y, epochs=3, checkpoint=path)
@@ -193,7 +193,7 @@ def _numpy(folder: pathlib.Path) -> list[Kind]:
         buffer = io.BytesIO()
         program = program.encode("utf-8", "replace").decode()
         np.savez(buffer, **{**arrays, "program": np.array(program)})  # pyright: ignore
-        if rng.random() < 0.1:  # the description of an array that is not what follows
+        if rng.random() < 0.1:  # the description of an array that does not match the bytes after it
             with zipfile.ZipFile(buffer) as archive:
                 parts = {name: archive.read(name) for name in archive.namelist()}
             name = rng.choice(list(parts))
@@ -208,7 +208,7 @@ def _numpy(folder: pathlib.Path) -> list[Kind]:
 
 
 def _summed(text: str, part: Callable[[Any], Any], checksum: Callable[[Any], str]) -> bytes:
-    """JSON with the checksum of a part of it, where it has room for one."""
+    """JSON with the checksum of a part of it, if the format has one."""
     with contextlib.suppress(ValueError, RecursionError):
         value = json.loads(text)
         if isinstance(value, dict):
@@ -271,7 +271,7 @@ def _sweeps(folder: pathlib.Path) -> list[Kind]:
     def group_of(path: pathlib.Path) -> Any:
         runs = store.read_group(group)
         progress(out)
-        if runs is None:  # told as damaged, and run again
+        if runs is None:  # reported as damaged, and run again
             raise sx.FileFormatError(f"{path.name}: {store.damaged([group])}")
         return runs
 
@@ -311,9 +311,7 @@ def _torch(folder: pathlib.Path) -> list[Kind]:
     def read(weights: pathlib.Path) -> Any:
         try:
             return [_bytes(out) for out in run_exported(path, "torch", X.astype(np.float32))]
-        except (
-            ValueError
-        ) as error:  # the exported module, which is not in this package, has the word
+        except ValueError as error:  # raised by the exported module, outside of this package
             if "of this module" in str(error):
                 raise sx.FileFormatError(str(error)) from error
             raise
@@ -342,7 +340,7 @@ def _tables(folder: pathlib.Path) -> list[Kind]:
     return kinds
 
 
-# The names of kinds that each makes, for choosing.
+# The names of the kinds that each function makes, to choose between them.
 MAKERS: dict[str, Callable[[pathlib.Path], list[Kind]]] = {
     "model, format 2": _models,
     "model, format 1": _old_models,

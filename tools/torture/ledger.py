@@ -1,4 +1,4 @@
-"""What was tried and what came of it, one line of JSON for each, and the table of all."""
+"""A record of all trials and their outcomes, one line of JSON for each, and a table of all."""
 
 import collections
 import json
@@ -12,24 +12,25 @@ SURVIVED, LOST, SILENT, UNCLEAR = "survived", "lost", "silent", "unclear"
 BAD = (LOST, SILENT, UNCLEAR)
 OUTCOMES = (SURVIVED, *BAD)
 UNPROTECTED = "unprotected"
-"""A change that no reader can notice, as the file kind has no checksum. It is told below the table."""
+"""A change that no reader can notice, because the file has no checksum. It is reported below the
+table."""
 
 SOURCE = pathlib.Path(__file__).parents[2] / "src" / "shootax"
 
 
 class Ledger:
-    """Writes each outcome to a stream at once, so that a crash of the process loses none."""
+    """Writes each outcome to a stream at once, so that no outcome is lost if the process crashes."""
 
     def __init__(self, part: str, stream: Any = None):
         self.part, self.stream = part, stream or sys.stdout
         self.entries: list[dict[str, Any]] = []
 
     def note(self, case: str, outcome: str, detail: str = "") -> None:
-        """Counts one trial of a case."""
+        """Count one trial of a case."""
         self._say({"part": self.part, "case": case, "outcome": outcome, "detail": detail[:2000]})
 
     def judge(self, case: str, wrong: Iterable[tuple[str, str]], detail: str = "") -> None:
-        """Counts one trial that went well unless something was `wrong`: pairs of outcome and detail."""
+        """Count one trial. It survived unless there is something `wrong`: pairs of outcome and detail."""
         found = list(wrong)
         if found:
             self.note(case, found[0][0], "; ".join(text for _, text in found))
@@ -37,11 +38,11 @@ class Ledger:
             self.note(case, SURVIVED, detail)
 
     def measure(self, **values: Any) -> None:
-        """Keeps a number that is not an outcome."""
+        """Record numbers that are not outcomes."""
         self._say({"part": self.part, "measured": values})
 
     def begin(self, case: str, detail: str = "") -> None:
-        """Says what is about to be tried: if the process dies of it, that was it."""
+        """Record what is tried next; if the process dies, this was the cause."""
         print(
             json.dumps({"part": self.part, "case": case, "begin": detail}),
             file=self.stream, flush=True,
@@ -53,7 +54,7 @@ class Ledger:
 
 
 def is_own(error: BaseException) -> bool:
-    """Whether an exception is one that the library raises in its own words."""
+    """Whether the library raised an exception deliberately, with its own message."""
     if isinstance(error, RecursionError | MemoryError | AssertionError | KeyboardInterrupt):
         return False
     if type(error).__name__ in ("FileFormatError", "ProgramError"):
@@ -64,14 +65,14 @@ def is_own(error: BaseException) -> bool:
 
 
 def described(error: BaseException) -> str:
-    """An exception and the place it comes from, in one line."""
+    """An exception and its place of origin, in one line."""
     frames = traceback.extract_tb(error.__traceback__)
     place = f"{pathlib.Path(frames[-1].filename).name}:{frames[-1].lineno}" if frames else "?"
     return f"{type(error).__name__} at {place}: {str(error)[:300]}"
 
 
 def rows(entries: Iterable[dict[str, Any]]) -> list[tuple[str, str, collections.Counter]]:
-    """The counts of each part and case, in the order in which they came."""
+    """The counts of each part and case, in their order of appearance."""
     counts: dict[tuple[str, str], collections.Counter] = {}
     for entry in entries:
         if "outcome" in entry:
@@ -107,5 +108,5 @@ def _line(part: str, case: str, count: collections.Counter) -> str:
 
 
 def failures(entries: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
-    """All entries that are neither survived nor measured."""
+    """All entries with a bad outcome."""
     return [entry for entry in entries if entry.get("outcome") in BAD]

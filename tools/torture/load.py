@@ -1,4 +1,4 @@
-"""Much at once: threads that predict, hundreds of fits in one process, a million samples."""
+"""Load: threads that predict, hundreds of fits in one process, a million samples."""
 
 import gc
 import pathlib
@@ -15,11 +15,11 @@ from tools.torture.ledger import LOST, SILENT, SURVIVED, UNCLEAR, Ledger, descri
 
 FITS, SAMPLES, THREADS = 200, 1_000_000, 4
 GROWTH = 200
-"""Megabytes by which the process may grow between the first quarter of the fits and the last."""
+"""Megabytes by which the process may grow between the first and the last quarter of the fits."""
 
 
 def run(seed: int, scale: float, folder: pathlib.Path, ledger: Ledger) -> None:
-    """All three."""
+    """Run all three."""
     for case, work in (
         ("threads", _threads),
         ("fits in one process", _fits),
@@ -33,7 +33,7 @@ def run(seed: int, scale: float, folder: pathlib.Path, ledger: Ledger) -> None:
 
 
 def _threads(seed: int, scale: float, ledger: Ledger) -> None:
-    """Threads get the numbers that one of them alone would."""
+    """Check that many threads get the same numbers as a single thread."""
     import shootax as sx
 
     nets = [jobs.net(seed + i, particles=2 + i) for i in range(THREADS)]
@@ -66,7 +66,8 @@ def _threads(seed: int, scale: float, ledger: Ledger) -> None:
 
 
 def _fits(seed: int, scale: float, ledger: Ledger) -> None:
-    """Fits of many kinds of nets, most of which compile: memory and maps of the process stay bounded."""
+    """Fit many kinds of nets, most of which compile; check that memory and maps of the process stay
+    bounded."""
     import jax
 
     import shootax as sx
@@ -90,7 +91,7 @@ def _fits(seed: int, scale: float, ledger: Ledger) -> None:
 
 
 def _samples(seed: int, scale: float, ledger: Ledger) -> None:
-    """A batch of a million samples, predicted and fitted in memory that does not explode."""
+    """Predict and fit a batch of a million samples, with bounded memory."""
     import shootax as sx
 
     count = max(1000, round(SAMPLES * scale))

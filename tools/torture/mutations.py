@@ -1,4 +1,4 @@
-"""Damage: as of disks, of transfers that break off, and of people who edit files by hand."""
+"""Damage to files, as from disks, from interrupted transfers and from people who edit files by hand."""
 
 import copy
 import json
@@ -9,7 +9,7 @@ BLOCK = 512
 
 
 def damaged(data: bytes, rng: random.Random) -> bytes:
-    """Other bytes than `data`."""
+    """Damage `data` so that the bytes differ."""
     while True:
         out = rng.choice(DAMAGES)(bytearray(data), rng)
         if bytes(out) != data:
@@ -17,7 +17,7 @@ def damaged(data: bytes, rng: random.Random) -> bytes:
 
 
 def flip(data: bytearray, rng: random.Random) -> bytearray:
-    """One to three bits."""
+    """Flip one to three bits."""
     for _ in range(rng.choice([1, 1, 1, 2, 3])):
         place = rng.randrange(8 * len(data))
         data[place // 8] ^= 1 << place % 8
@@ -25,17 +25,17 @@ def flip(data: bytearray, rng: random.Random) -> bytearray:
 
 
 def truncate(data: bytearray, rng: random.Random) -> bytearray:
-    """The end is missing."""
+    """Remove the end."""
     return data[: rng.randrange(len(data))]
 
 
 def extend(data: bytearray, rng: random.Random) -> bytearray:
-    """More bytes than there should be."""
+    """Append bytes."""
     return data + rng.randbytes(rng.choice([1, 8, 300]))
 
 
 def blank(data: bytearray, rng: random.Random) -> bytearray:
-    """A block that never reached the disk, or that belongs to another file."""
+    """Replace a block by zeros, as if it never reached the disk, or by bytes of another file."""
     begin = rng.randrange(0, len(data), BLOCK)
     end = min(begin + BLOCK * rng.choice([1, 1, 8]), len(data))
     data[begin:end] = bytes(end - begin) if rng.random() < 0.5 else rng.randbytes(end - begin)
@@ -43,7 +43,7 @@ def blank(data: bytearray, rng: random.Random) -> bytearray:
 
 
 def splice(data: bytearray, rng: random.Random) -> bytearray:
-    """Bytes taken out, put in or moved."""
+    """Remove, insert or move bytes."""
     begin = rng.randrange(len(data))
     end = begin + rng.choice([0, 1, 8, 100])
     data[begin:end] = rng.choice(
@@ -53,14 +53,14 @@ def splice(data: bytearray, rng: random.Random) -> bytearray:
 
 
 def length(data: bytearray, rng: random.Random) -> bytearray:
-    """The first eight bytes, which in some formats are the length of a header."""
+    """Replace the first eight bytes, which in some formats are the length of a header."""
     value = rng.choice([0, 1, len(data), 2**31, 2**40, 2**63, 2**64 - 1, rng.randrange(2**16)])
     data[:8] = value.to_bytes(8, "little")
     return data
 
 
 def digit(data: bytearray, rng: random.Random) -> bytearray:
-    """Another digit in a number of the text, which leaves all else as it is."""
+    """Replace one digit of a number in the text."""
     places = [i for i, byte in enumerate(data[:100_000]) if 48 <= byte <= 57]
     if places:
         data[rng.choice(places)] = rng.randrange(48, 58)
@@ -78,7 +78,7 @@ JUNK: list[Any] = [
 
 
 def edited(tree: Any, rng: random.Random) -> Any:
-    """A description with one to three parts exchanged, taken out, doubled, or under another name."""
+    """A description with one to three parts exchanged, removed, doubled or renamed."""
     tree = copy.deepcopy(tree)
     for _ in range(rng.choice([1, 1, 2, 3])):
         places = list(_places(tree))
@@ -101,7 +101,7 @@ def edited(tree: Any, rng: random.Random) -> Any:
 
 
 def edited_text(tree: Any, rng: random.Random) -> str:
-    """JSON of an edited description; now and then JSON that a writer would not write."""
+    """JSON of an edited description; sometimes JSON that no writer would produce."""
     text = json.dumps(edited(tree, rng))
     special = rng.random()
     if special < 0.02:

@@ -1,7 +1,7 @@
 """Processes that are started, watched and killed.
 
-They are forked from one that has imported everything and has not used JAX yet, so that a start costs
-little: hundreds of kills fit into minutes.
+They are forked from a process that has imported everything and has not used JAX yet. So a start is
+cheap, and hundreds of kills take only minutes.
 """
 
 import contextlib
@@ -20,7 +20,7 @@ PATIENCE = 300.0
 
 
 class Job:
-    """A function of a folder, under way in a process of its own."""
+    """A function of a folder that runs in its own process."""
 
     def __init__(self, function: Callable[..., Any], *arguments: Any, log: pathlib.Path):
         self.began, self.code = time.monotonic(), None
@@ -30,7 +30,7 @@ class Job:
             _in_child(function, arguments, log)
 
     def is_alive(self) -> bool:
-        """Whether it has not ended."""
+        """Whether the job is still running."""
         if self.code is None:
             pid, status = os.waitpid(self.pid, os.WNOHANG)
             if pid:
@@ -38,14 +38,14 @@ class Job:
         return self.code is None
 
     def send(self, number: int) -> bool:
-        """Sends a signal, if the job is still there to get it."""
+        """Send a signal if the job is still running; return whether it was sent."""
         if not self.is_alive():
             return False
         os.kill(self.pid, number)
         return True
 
     def wait(self, seconds: float = PATIENCE) -> int:
-        """The exit code; a job that hangs is killed and has none of its own."""
+        """Wait for the exit code. A job that hangs is killed, and its code is 124."""
         limit = time.monotonic() + seconds
         while self.is_alive():
             if time.monotonic() > limit:
@@ -62,7 +62,7 @@ class Job:
 def _in_child(function: Callable[..., Any], arguments: Any, log: pathlib.Path) -> None:
     code = 1
     try:
-        # A shell that starts a job in the background lets it ignore Ctrl-C, and so would this one.
+        # A shell makes its background jobs ignore Ctrl-C, and this process would inherit that.
         signal.signal(signal.SIGINT, signal.default_int_handler)
         handle = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
         os.dup2(handle, 1)
@@ -103,7 +103,7 @@ def _kill(pid: int) -> None:
 
 
 def kill_worker(job: Job) -> bool:
-    """Kills a process that the job has started, if there is one."""
+    """Kill a process that the job has started, if there is one; return whether there was one."""
     workers = children(job.pid) if job.is_alive() else []
     for pid in workers[:1]:
         _kill(pid)
@@ -111,7 +111,7 @@ def kill_worker(job: Job) -> bool:
 
 
 def is_running(pid: int) -> bool:
-    """Whether a process is there and is not just waiting to be taken note of."""
+    """Whether a process exists and is not a zombie."""
     try:
         os.kill(pid, 0)
     except ProcessLookupError:

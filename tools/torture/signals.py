@@ -1,4 +1,5 @@
-"""SIGSTOP, SIGTERM and SIGINT: a pause changes nothing, an end is prompt, and the work can be resumed."""
+"""SIGSTOP, SIGTERM and SIGINT: a pause changes nothing, jobs end promptly, and the work can be
+resumed."""
 
 import json
 import pathlib
@@ -12,17 +13,17 @@ from tools.torture.ledger import LOST, UNCLEAR, Ledger
 from tools.torture.processes import Job, children, is_running
 
 PROMPT = 120.0
-"""Seconds in which a process must end that was asked to, on a machine that may be busy."""
+"""Seconds within which a process must end after the signal, on a machine that may be busy."""
 
 
 def run(seed: int, scale: float, folder: pathlib.Path, ledger: Ledger) -> None:
-    """All three signals for jobs that take a while."""
+    """Send all three signals to jobs that take a while."""
     names = ("fit with checkpoint", "sweep", "fit of a table")
     for name in names:
         kill, rng = kills.KILLS[name], random.Random(f"{seed} {name}")
         log = folder / f"{name}.log"
         place = kills._new(folder / f"{name}-whole", kill, log)
-        for _ in range(2):  # the first compiles
+        for _ in range(2):  # the first run compiles
             job = Job(
                 kill.job, kills._new(folder / f"{name}-{time.monotonic_ns()}", kill, log), log=log
             )
@@ -80,7 +81,7 @@ def _send(pid: int, number: int) -> None:
 
 
 def _watch(folder: pathlib.Path, ledger: Ledger) -> None:
-    """The live view ends at once, and leaves the folder as it is."""
+    """Check that the live view ends at once and leaves the folder unchanged."""
     place = folder / "watched"
     (place / "runs").mkdir(parents=True)
     (place / "runs" / "a.json").write_text(json.dumps([{"seed": 0, "status": "ok"}]))
