@@ -1,6 +1,6 @@
-"""Mistakes in models and what is handed to them, for the tests of bad inputs.
+"""Mistakes in models and in their arguments, for the tests of bad inputs.
 
-A case is a name, a call, the exception, and words of its message.
+A case is a name, a call, the expected exception, and words of its message.
 """
 
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""The fields, controls and integrators that tests range over, small, and what is done with them."""
+"""Small fields, controls and integrators for parametrised tests, and helpers for them."""
 
 from collections.abc import Callable
 from typing import Any
@@ -16,7 +16,7 @@ KEY = jax.random.key(0)
 
 
 def usually(names, *chosen) -> list:
-    """Parameters of a test: those chosen in every run, the others in the long one."""
+    """Parameters of a test: the chosen ones run always, the others only in the long run."""
     return [n if n in chosen else _long(n) for n in names]
 
 
@@ -26,7 +26,7 @@ def _long(name):
 
 
 class Rotor(sx.AbstractField):
-    """A user's field: a turn and a push."""
+    """A user's field: a rotation and a constant push."""
 
     state = sx.shape(2)
     theta = {"speed": sx.shape(), "push": sx.shape(2)}  # noqa: RUF012
@@ -47,7 +47,7 @@ class Pendulum(sx.AbstractField):
 
 
 class Wave(eqx.Module):
-    """A user's θ(t): an offset that swings."""
+    """A user's θ(t): weights that oscillate."""
 
     theta: Any
 
@@ -75,13 +75,13 @@ KNOWN = [Rotor, Pendulum, Wave]
 
 
 def some_theta(field: sx.AbstractField, scale: float = 0.5, seed: int = 7) -> Any:
-    """Random weights θ, biases too."""
+    """Random weights θ, including biases."""
     rng = np.random.default_rng(seed)
     return jax.tree.map(lambda leaf: jnp.asarray(scale * rng.normal(size=leaf.shape)), field.theta)
 
 
 def _full_basis(kind: str):
-    """A basis control with all its coefficients in use."""
+    """Make a basis control with all coefficients in use."""
 
     def make(field: sx.AbstractField, T: float = 1.0, **options) -> sx.Basis:
         control = sx.Basis(field, kind, 4, T=T, key=KEY, **options)
@@ -128,13 +128,13 @@ FIXED_INTEGRATORS: dict[str, Callable[..., sx.extend.AbstractIntegrator]] = {
 def make_net(
     field: str, control: str, *, integrator: Any = sx.RK4(steps=5), T: float = 1.0, **options
 ) -> sx.Net:
-    """A net of the named field and control; `options` are the control's."""
+    """Build a net with the named field and control; `options` are passed to the control."""
     made = FIELDS[field]()
     return sx.Net(made, CONTROLS[control](made, T=T, **options), integrator=integrator, key=KEY)
 
 
 def inputs(field: sx.AbstractField, rows: int = 3, seed: int = 1) -> Any:
-    """Rows of random inputs for a net with this field."""
+    """A batch of random inputs for a net with this field."""
     rng = np.random.default_rng(seed)
     if isinstance(field, sx.extend.AbstractBlockField):
         return jnp.asarray(rng.normal(size=(rows, field.dim)))
@@ -142,7 +142,7 @@ def inputs(field: sx.AbstractField, rows: int = 3, seed: int = 1) -> Any:
 
 
 def cast(tree: Any, dtype: Any) -> Any:
-    """All floating-point arrays of a model or of data, in another precision."""
+    """Cast all floating-point arrays of a model or of data to another precision."""
     return jax.tree.map(
         lambda leaf: leaf.astype(dtype) if eqx.is_inexact_array(leaf) else leaf, tree
     )
@@ -153,7 +153,7 @@ def arrays(tree: Any) -> list[np.ndarray]:
 
 
 def assert_same(a: Any, b: Any) -> None:
-    """Two trees are equal in structure, in precision, and in every bit of every array."""
+    """Assert that two trees are equal in structure, in precision, and in every bit of every array."""
     assert jax.tree.structure(a) == jax.tree.structure(b)
     for x, y in zip(arrays(a), arrays(b), strict=True):
         assert x.dtype == y.dtype
@@ -162,14 +162,14 @@ def assert_same(a: Any, b: Any) -> None:
 
 
 def assert_close(a: Any, b: Any, rtol: float = 1e-12, atol: float = 1e-12) -> None:
-    """Two trees of arrays agree in structure and, to rounding, in value."""
+    """Assert that two trees of arrays agree in structure and, up to rounding, in value."""
     assert jax.tree.structure(a) == jax.tree.structure(b)
     for x, y in zip(jax.tree.leaves(a), jax.tree.leaves(b), strict=True):
         np.testing.assert_allclose(np.asarray(x), np.asarray(y), rtol=rtol, atol=atol)
 
 
 def rewrite_header(path: Any, **entries: str | None) -> None:
-    """Changes entries of the header of a model file, `None` takes one out; the checksum is right."""
+    """Change entries of the header of a model file, with a correct checksum; `None` removes an entry."""
     old = container.read(path)
     header = {key: value for key, value in {**old.header, **entries}.items() if value is not None}
     container.write(path, header, old.tensors)

@@ -1,15 +1,15 @@
-"""The compiler of the quick suite."""
+"""The compiler settings of the quick suite."""
 
 import os
 import pathlib
 
 
 def quick() -> None:
-    """Sets the environment, which JAX reads when it is imported and child processes inherit.
+    """Set the environment, which JAX reads on import and child processes inherit.
 
-    Nearly all the time of the suite is that of compiling programs which run once. So they are hardly
+    The suite spends nearly all its time on compiling programs that run once. So programs are hardly
     optimised, and a program that two tests, two workers or a test and a command need is compiled once.
-    `XLA_FLAGS=` in the environment, as in `make test-all`, leaves the compiler as users have it.
+    With `XLA_FLAGS=` in the environment, as in `make test-all`, the compiler has the settings of users.
     """
     if "XLA_FLAGS" not in os.environ:
         os.environ["XLA_FLAGS"] = "--xla_cpu_use_fusion_emitters=false"
@@ -18,4 +18,4 @@ def quick() -> None:
         programs = pathlib.Path(__file__).parents[1] / ".pytest_cache" / "programs"
         os.environ["JAX_COMPILATION_CACHE_DIR"] = str(programs)
         os.environ["JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS"] = "0.05"
-    os.environ.setdefault("SHOOTAX_CACHE", "off")  # nothing of a test goes to a home folder
+    os.environ.setdefault("SHOOTAX_CACHE", "off")  # tests write nothing to the home folder

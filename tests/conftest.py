@@ -1,4 +1,4 @@
-"""Double precision, no silent promotion, the shapes in signatures checked, and a quick compiler."""
+"""Double precision, no silent promotion, checked shapes in signatures, and quick compilation."""
 
 import gc
 import itertools
@@ -16,7 +16,7 @@ jax.config.update("jax_enable_x64", True)
 jax.config.update("jax_numpy_rank_promotion", "raise")
 jax.config.update("jax_numpy_dtype_promotion", "strict")
 
-# The parts that no user hands anything to: elsewhere the library's own checks have the word.
+# Parts that get no arguments from users. Elsewhere, the library's own checks must raise the error.
 install_import_hook(
     [
         "shootax._fields.block",
@@ -37,9 +37,9 @@ install_import_hook(
 LONG = pathlib.Path(__file__).parent / "long_cases.txt"
 
 
-@pytest.hookimpl(tryfirst=True)  # before those marked as slow are left out
+@pytest.hookimpl(tryfirst=True)  # before slow tests are deselected
 def pytest_collection_modifyitems(items):
-    """The cases in `long_cases.txt` are slow ones, while others of the same test stay quick."""
+    """Mark the cases in `long_cases.txt` as slow; other cases of the same test stay quick."""
     listed = set(LONG.read_text(encoding="utf-8").splitlines())
     for item in items:
         if item.nodeid in listed:
@@ -48,16 +48,17 @@ def pytest_collection_modifyitems(items):
 
 @pytest.fixture
 def standard_promotion():
-    """For tests that train: Optax promotes silently inside Adam."""
+    """Allow standard promotion in tests that train, because Optax promotes silently inside Adam."""
     with jax.numpy_dtype_promotion("standard"):
         yield
 
 
 @pytest.fixture(autouse=True)
 def room_for_programs():
-    """So that hundreds of tests can compile in one process.
+    """Free compiled programs from time to time, so that hundreds of tests can compile in one process.
 
-    To look at it, and to collect garbage among millions of objects, takes a while: not after every test.
+    The check and the garbage collection over millions of objects take a while, so they do not run after
+    every test.
     """
     from shootax._cache import make_room  # after the hook above
 
