@@ -16,7 +16,7 @@ import pytest
 from shootax import _jaxpr as programs
 from shootax._checks import is_concrete
 from shootax._compile import _ONE_OFF, accepted
-from shootax._train.compiler_options import _LONG
+from shootax._train.compiler_options import _OPTIONS, _probe
 from shootax.export._whole import doubles
 
 SOURCE = pathlib.Path(__file__).parents[1] / "src" / "shootax"
@@ -28,8 +28,10 @@ OWNERS = {
     "jax._src": {"_fork.py"},
     "jax.core": {"_checks.py"},
     "jax.extend": {"_jaxpr.py"},
-    "jax.experimental": {"_disk_cache.py", "export/_whole.py", "_train/hosts.py"},
-    "jax.interpreters": set(),
+    "jax.experimental": {
+        *("_disk_cache.py", "_train/hosts.py", "_whole_loops.py", "export/_whole.py"),
+    },
+    "jax.interpreters": {"_whole_loops.py"},
     "jaxlib": {"_disk_cache.py"},
 }
 
@@ -129,13 +131,25 @@ def test_the_parts_of_a_program():
     np.testing.assert_allclose(programs.jaxpr_as_fun(program)(1.0)[0], np.sin(1.0) + 2, rtol=1e-12)
 
 
-@pytest.mark.parametrize("option", sorted({*_ONE_OFF, *_LONG}, key=str), ids=lambda o: o[0])
+@pytest.mark.parametrize("option", sorted({*_ONE_OFF, *_OPTIONS}, key=str), ids=lambda o: o[0])
 def test_options_of_the_compiler(option):
     """Programs compile without them, more slowly or to slower ones; the numbers are the same."""
     if accepted((option,)) is None and jax.__version_info__ < SEEN:
         pytest.skip(f"JAX {jax.__version__} has no {option[0]} yet")
     what = f"the XLA option {option[0]} is gone"
     assert accepted((option,)) is not None, says("_compile.py or _train/compiler_options.py", what)
+
+
+def test_loops_compiled_as_single_functions():
+    """Without them, training works, with slower steps."""
+    options = accepted(_OPTIONS, _probe)
+    if options is None and jax.__version_info__ < SEEN:
+        pytest.skip(f"JAX {jax.__version__} has not all options yet")
+    what = says("_whole_loops.py", "the attributes that keep a loop one function")
+    assert options is not None, what
+    program = jax.jit(_probe, compiler_options=dict(options)).lower(1.0).compile()
+    assert 'xla_cpu_small_call="true"' in program.as_text(), what
+    assert "inlineable=" in program.as_text(), what
 
 
 def test_several_processes_at_one_training():

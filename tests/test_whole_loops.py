@@ -1,74 +1,190 @@
-"""Small loops as single functions: XLA's text says so, and trainings are the same to rounding."""
+"""Small loops as single functions: which are marked, and that numbers stay the same."""
 
-import json
-import os
-import pathlib
-import subprocess
-import sys
-
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
 import pytest
 
 import shootax as sx
+from shootax import _whole_loops as whole_loops
+from shootax._train import compiler_options as options_of_trainings
+from shootax._train.loop import polish_program, program
+from shootax._whole_loops import LARGEST, LARGEST_PRODUCT, with_whole_loops
 
-LOOPS = """
-import jax, jax.numpy as jnp
-def loop(n, x):
-    return jax.lax.fori_loop(0, n, lambda i, x: jnp.cumsum(jnp.tanh(x)) + jnp.roll(x, 1), x)
-for size in (64, 4_000_000):
-    text = jax.jit(loop).lower(3, jnp.ones(size)).compile().as_text()
-    print("xla_cpu_small_call" in text)
-"""
-TRAINING = """
-import json, jax, numpy as np
-x = np.linspace(-1, 1, 40)[:, None]
-net = sx.Net(sx.UpDown(1, 4), particles=3, integrator=sx.RK4(3), key=jax.random.key(0))
-print(json.dumps(sx.fit(net, x, x**2, epochs=3).history["objective"].tolist()))
-"""
+ATTRIBUTE = 'xla_cpu_small_call = "true"'
 
 
-def in_a_process(program, **variables):
-    source = pathlib.Path(sx.__file__).parents[1]
-    env = {**os.environ, "PYTHONPATH": str(source), "XLA_FLAGS": "", **variables}
-    command = [sys.executable, "-c", "import shootax as sx\n" + program]
-    return subprocess.run(command, capture_output=True, text=True, env=env, timeout=300)
+def marked(function, *args):
+    """How many calls of single functions a lowered program has."""
+    return jax.jit(with_whole_loops(function)).lower(*args).as_text().count(ATTRIBUTE)
 
 
-def test_small_loops_are_one_function_and_large_ones_are_not():
-    done = in_a_process("sx.extend.use_whole_loops()" + LOOPS)
-    assert done.stdout.split() == ["True", "False"], done.stderr[-2000:]
+def repeated(body, times=3):
+    return lambda x: jax.lax.fori_loop(0, times, lambda _, x: body(x), x)
 
 
-@pytest.mark.slow
-def test_the_environment_asks_for_it_and_flags_of_the_user_are_kept():
-    asked = {"SHOOTAX_WHOLE_LOOPS": "1"}
-    assert in_a_process(LOOPS, **asked).stdout.split()[0] == "True"
-    own = "--xla_backend_extra_options=xla_cpu_small_while_loop_byte_threshold=1"
-    assert in_a_process(LOOPS, **asked, XLA_FLAGS=own).stdout.split()[0] == "False"
-    other = "--xla_cpu_multi_thread_eigen=false"
-    done = in_a_process("import os; print(os.environ['XLA_FLAGS'])", **asked, XLA_FLAGS=other)
-    assert done.stdout.startswith(other + " --xla_backend_extra_options=")
-    assert "SHOOTAX_WHOLE_LOOPS must be 1" in in_a_process("", SHOOTAX_WHOLE_LOOPS="yes").stderr
+def test_small_loops_are_marked_and_large_ones_are_not():
+    body = repeated(lambda x: jnp.tanh(x) + 1)
+    itemsize = jnp.result_type(float).itemsize
+    assert marked(body, jnp.ones(64)) == 1
+    assert marked(body, jnp.ones(LARGEST // itemsize)) == 0
 
 
-@pytest.mark.slow
-def test_trainings_are_the_same_to_rounding():
-    double = {"JAX_ENABLE_X64": "1"}
-    plain, whole = (
-        json.loads(in_a_process(TRAINING, **double, **more).stdout)
-        for more in ({}, {"SHOOTAX_WHOLE_LOOPS": "1"})
+def test_a_small_loop_within_a_large_one_is_marked():
+    inner, wide = repeated(jnp.sin), jnp.ones(LARGEST // jnp.result_type(float).itemsize)
+    nested = repeated(lambda pair: (inner(pair[0]), pair[1] * 2 + pair[0]))
+    assert marked(nested, (jnp.ones(()), wide)) == 1
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        jnp.sort,
+        lambda x: x.at[jnp.array([2, 0])].set(x[:2]),
+        lambda x: jnp.linalg.inv(x[:2, None] + jnp.eye(2))[0, 0] * x,
+        lambda x: jax.pure_callback(np.sin, x, x),
+        lambda x: jnp.fft.fft(x).real,
+    ],
+    ids=["sort", "scatter", "linear algebra", "callback", "Fourier transform"],
+)
+def test_loops_with_operations_of_other_libraries_are_not(body):
+    function, x = repeated(body), jnp.linspace(0.5, 1.0, 4)
+    assert marked(function, x) == 0
+    np.testing.assert_array_equal(jax.jit(with_whole_loops(function))(x), jax.jit(function)(x))
+
+
+def test_loops_with_large_products_are_not():
+    """There, a library is faster."""
+    for size, small in ((60, True), (80, False)):
+        assert (size**3 <= LARGEST_PRODUCT) == small
+        assert marked(repeated(lambda x: jnp.sin(x @ x)), jnp.ones((size, size))) == small
+
+
+PRODUCTS = [
+    ("ij,jk->ik", (18, 18), (18, 66)),
+    ("ji,jk->ik", (40, 13), (40, 168)),
+    ("ij,kj->ik", (34, 50), (272, 50)),
+    ("ij,jk->ik", (100, 131), (131, 33)),
+    ("ij,j->i", (66, 64), (64,)),
+    ("i,j->ij", (66,), (50,)),
+    ("bij,bkj->bik", (3, 40, 150), (3, 40, 150)),
+    ("ibj,jbk->bik", (21, 2, 30), (30, 2, 50)),
+    ("ijk,jkl->il", (4, 25, 3), (25, 3, 6)),
+    ("ij,ij->", (5, 6), (5, 6)),
+]
+
+
+@pytest.mark.parametrize(("formula", "left", "right"), PRODUCTS, ids=lambda p: str(p))
+def test_products_in_blocks(formula, left, right):
+    a, b = (jax.random.normal(jax.random.key(i), s) for i, s in enumerate((left, right)))
+
+    def function(a, b):
+        def body(_, carry):
+            a, b, _ = carry
+            return a, b, jnp.einsum(formula, a, b)
+
+        return jax.lax.fori_loop(0, 2, body, (a, b, jnp.einsum(formula, a, b) * 0))[2]
+
+    assert marked(function, a, b) == 1
+    options = options_of_trainings.compiler_options(10)
+    found = options_of_trainings.compiled(function, options)(a, b)
+    np.testing.assert_allclose(found, np.einsum(formula, a, b), rtol=1e-12, atol=1e-12)
+
+
+def test_loops_in_branches_calls_and_checkpoints_are_found():
+    loop = repeated(jnp.cos)
+
+    def both(x):
+        chosen = jax.lax.cond(x.sum() > 0, loop, lambda x: loop(x) - 1, x)
+        return chosen + jax.jit(loop)(x) + jax.checkpoint(loop)(x)
+
+    assert marked(both, jnp.ones(3)) == 4
+
+
+def test_arguments_that_a_loop_does_not_need():
+    """XLA ends the process if a function of its own has such an argument, in the program as it is or
+    after XLA has simplified it."""
+
+    def function(x, y, z):
+        def body(_, carry):
+            x, y, z = carry
+            return jnp.sin(jnp.where(jnp.array([True, True]), x, y)), y, z
+
+        return jax.lax.fori_loop(0, 3, body, (x, y, z))[0]
+
+    args = jnp.array([0.5, 1.0]), jnp.ones(2), jnp.ones((3, 3))
+    assert marked(function, *args) == 1
+    options = options_of_trainings.compiler_options(10)
+    found = options_of_trainings.compiled(function, options)(*args)
+    np.testing.assert_allclose(found, np.sin(np.sin(np.sin(args[0]))), rtol=1e-12)
+
+
+def test_static_arguments_and_results_pass_through():
+    def function(x, factor, name):
+        return {"name": name, "value": repeated(lambda x: factor * x)(x), "none": None}
+
+    found = eqx.filter_jit(with_whole_loops(function))(jnp.ones(2), 2.0, "a")
+    assert found["name"] == "a"
+    assert found["none"] is None
+    np.testing.assert_array_equal(found["value"], 8 * np.ones(2))
+
+
+def test_a_loop_that_cannot_be_one_function_is_compiled_as_usual(monkeypatch):
+    """Were sorting taken for plain code, XLA would refuse this loop."""
+    monkeypatch.setattr(whole_loops, "_PLAIN", whole_loops._PLAIN | {"sort"})
+    function = repeated(lambda x: jnp.sort(-x) + 1)
+    options = options_of_trainings.compiler_options(10)
+    program = options_of_trainings.compiled(function, options)
+    x = jnp.arange(4.0)
+    if options is not None:
+        assert ATTRIBUTE in program.lower(x).as_text()
+    np.testing.assert_array_equal(program(x), function(x))
+    assert ATTRIBUTE not in program.lower(x).as_text()
+
+
+GRADIENTS = [sx.Direct(), sx.Checkpointed(), sx.Reversed()]
+
+
+@pytest.mark.parametrize("gradient", GRADIENTS, ids=lambda g: type(g).__name__)
+def test_gradients_are_the_same_to_rounding(gradient):
+    net = sx.Net(
+        sx.UpDown(2, 3),
+        particles=3,
+        integrator=sx.RK4(4, gradient=gradient),
+        key=jax.random.key(0),
     )
-    assert whole == pytest.approx(plain, rel=1e-10)
+    x = jax.random.normal(jax.random.key(1), (5, 2))
+    arrays, rest = eqx.partition(net, eqx.is_inexact_array)
+
+    def slope(arrays):
+        return jax.grad(lambda a: jnp.sum(eqx.combine(a, rest)(x) ** 2))(arrays)
+
+    options = options_of_trainings.compiler_options(10)
+    wanted = {} if options is None else {"compiler_options": dict(options)}
+    whole = jax.jit(with_whole_loops(slope), **wanted)
+    assert whole.lower(arrays).as_text().count(ATTRIBUTE) >= 2
+    for a, b in zip(*map(jax.tree.leaves, (whole(arrays), jax.jit(slope)(arrays))), strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-10, atol=1e-13)
 
 
-def test_it_is_refused_once_jax_has_started():
-    done = in_a_process("import jax; jax.devices(); sx.extend.use_whole_loops()")
-    assert "JAX has started, and reads this option only when it starts" in done.stderr
+@pytest.mark.parametrize("seeds", [1, 3])
+def test_trainings_are_the_same_to_rounding(monkeypatch, standard_promotion, seeds):
+    x = jnp.linspace(-1, 1, 40)[:, None]
+    nets = [
+        sx.Net(sx.UpDown(1, 4), particles=3, integrator=sx.RK4(3), key=jax.random.key(seed))
+        for seed in range(seeds)
+    ]
 
+    def losses():
+        program.cache_clear()
+        results = sx.fit_many(nets, x, x**2, epochs=3, validation=(x, x**2))
+        return [result.history["objective"] for result in results]
 
-@pytest.mark.slow
-def test_other_options_of_the_backend_stay():
-    plain, extra = "--xla_cpu_enable_fast_math=false", "--xla_backend_extra_options=one=1"
-    variables = {"SHOOTAX_WHOLE_LOOPS": "1", "XLA_FLAGS": f"{extra} {plain}"}
-    done = in_a_process("import os; print(os.environ['XLA_FLAGS'])", **variables)
-    ours = "xla_cpu_small_while_loop_byte_threshold=10000000"
-    assert done.stdout.split() == [plain, f"{extra},{ours}"]
+    whole = losses()
+    monkeypatch.setattr(options_of_trainings, "with_whole_loops", lambda function: function)
+    try:
+        np.testing.assert_allclose(whole, losses(), rtol=1e-10)
+    finally:
+        program.cache_clear()
+        polish_program.cache_clear()

@@ -1,5 +1,6 @@
 """Compare many seeds of one model: in one program, one after the other, or in separate processes."""
 
+import functools
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -10,7 +11,7 @@ from benchmarks.speed import limit, ours, threads
 from benchmarks.speed.cases import CASES, Case, Start, start
 from benchmarks.speed.settings import Settings, record
 from benchmarks.speed.timing import race
-from shootax._train.compiler_options import LONG, compiler_options
+from shootax._train.compiler_options import compiled, compiler_options
 from shootax.sweeps import Channel
 
 SEEDS = 10
@@ -66,9 +67,9 @@ def mapped(case: Case, starts: list[Start]) -> Callable[[], Any]:
         for parts in ([each.state for each in runners], [each.batch for each in runners])
     ]
     states, batches = stacked
-    options = compiler_options(runners[0].state.moving.parameters.size, LONG)
-    wanted: Any = {} if options is None else {"compiler_options": dict(options)}
-    step = jax.jit(jax.vmap(runners[0].step.pure), donate_argnums=0, **wanted)
+    options = compiler_options(runners[0].state.moving.parameters.size)
+    donating = functools.partial(jax.jit, donate_argnums=0)
+    step = compiled(jax.vmap(runners[0].step.pure), options, jit=donating)
     held = [states]
 
     def run() -> Any:

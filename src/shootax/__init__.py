@@ -125,12 +125,10 @@ from shootax import maximisers as maximisers
 from shootax import nn as nn
 
 from shootax._cores import use_those_of_the_environment as _use_those_of_the_environment
-from shootax._whole_loops import use_them_if_the_environment_says_so as _use_whole_loops
 
 __version__ = "0.1.0"
 
 _use_those_of_the_environment()
-_use_whole_loops()
 
 _ROOMS = ("data", "export", "paper", "plots", "report", "sklearn", "sweeps", "theory")
 

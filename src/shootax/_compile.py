@@ -89,11 +89,12 @@ def default_platform() -> str:
 
 
 @functools.cache
-def accepted(options: Options) -> Options | None:
-    """Return the options if this version of JAX supports them, otherwise `None`."""
+def accepted(options: Options, probe: Callable[[jax.Array], Any] = lambda x: x) -> Options | None:
+    """Return the options if this version of JAX can compile the function `probe` of a number with them,
+    otherwise `None`."""
     try:
-        probe = jax.jit(lambda x: x, compiler_options=dict(options))
-        probe.lower(jax.ShapeDtypeStruct((), jnp.float32)).compile()
+        program = jax.jit(probe, compiler_options=dict(options))
+        program.lower(jax.ShapeDtypeStruct((), jnp.float32)).compile()
     except Exception:  # whatever the error, programs compile without the options
         return None
     return options

@@ -1,64 +1,164 @@
-"""Compile small loops as single functions, in all programs of a process."""
+"""Compile small loops as single functions."""
 
-import os
+import functools
+import math
+from collections.abc import Callable
+from typing import Any
 
+import equinox as eqx
 import jax
+from jax.experimental.xla_metadata import set_xla_metadata
+from jax.interpreters import mlir
 
-VARIABLE = "SHOOTAX_WHOLE_LOOPS"
-"""The environment variable: `1`, or nothing."""
-
-_EXTRA = "--xla_backend_extra_options="
-_OPTION = "xla_cpu_small_while_loop_byte_threshold"
+from shootax._blocked_products import in_blocks, multiplications
+from shootax._jaxpr import CALLS, ClosedJaxpr, Jaxpr, JaxprEqn, Primitive, jaxpr_as_fun
 
 LARGEST = 10_000_000
-"""A loop is small if one iteration reads and writes at most this many bytes."""
+"""A loop is small if one iteration writes at most this many bytes."""
+
+LARGEST_PRODUCT = 500_000
+"""A small loop has no products with more multiplications than this."""
+
+_LOOPS = {"scan", "while"}
+
+_RUNNING = {*_LOOPS, *CALLS, "checkpoint", "cond", "remat2"}
+"""Operations that only run programs."""
+
+_NAMES = """
+    abs acos add add_any and argmax argmin asin atan atan2 bitcast_convert_type broadcast_in_dim ceil
+    clamp concatenate convert_element_type copy copy_p cos cosh cumsum div dot_general dynamic_slice
+    dynamic_update_slice eq erf exp exp2 expand_dims expm1 floor gather ge gt integer_pow iota is_finite
+    le log log1p logistic lt max min mul ne neg not optimization_barrier or pad pow random_bits
+    random_fold_in random_unwrap random_wrap reduce_and reduce_max reduce_min reduce_or reduce_prod
+    reduce_sum rem reshape rev round rsqrt select_n shift_left shift_right_arithmetic
+    shift_right_logical sign sin sinh slice split sqrt square squeeze stack stop_gradient sub tan tanh
+    threefry2x32 transpose unstack xor
+"""
+_PLAIN = frozenset(_NAMES.split())
+"""Operations that become plain code. A single function can call no library and no other device, so
+sorting, scattering, linear algebra and sums over devices are not among them."""
 
 
-def use_whole_loops() -> None:
-    """Compile small loops as single functions, where XLA otherwise calls the operations one by one.
-    Call it first, before JAX computes anything.
+def with_whole_loops(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The same function, whose small loops XLA compiles as single functions on the CPU.
 
-    On a CPU, steps of small nets become 1.15 to 1.35 times as fast and compile in less time. Steps of
-    large nets do not change, and ten small nets at once may be slightly slower. XLA has this option only
-    for whole processes, so it also applies to your own programs and is not the default. Results are the
-    same up to rounding. The environment variable `SHOOTAX_WHOLE_LOOPS=1` does the same when `shootax` is
-    imported. A threshold that you have set in `XLA_FLAGS` is kept.
-
-    **Raises:** `RuntimeError` if JAX has started.
-
-    !!! example
-
-        ```python
-        import subprocess
-        import sys
-
-        program = "import shootax as sx; sx.extend.use_whole_loops()"  # at the top of yours
-        subprocess.run([sys.executable, "-c", program], check=True)
-        ```
+    XLA otherwise calls the operations of a loop one by one, which takes longer than most operations of a
+    small net. Use it where a program is compiled, with compiler options that keep operations out of other
+    libraries: marked loops cannot contain these.
     """
-    flags = os.environ.get("XLA_FLAGS", "")
-    if _OPTION in flags:
-        return
-    try:
-        # There and back: JAX refuses to change it once it has started.
-        devices = jax.config.jax_num_cpu_devices  # pyright: ignore[reportAttributeAccessIssue]
-        for number in (2 if devices == 1 else 1, devices):
-            jax.config.update("jax_num_cpu_devices", number)
-    except RuntimeError as error:
-        raise RuntimeError(
-            "JAX has started, and reads this option only when it starts. Call "
-            "sx.extend.use_whole_loops() right after the imports, before anything is computed, or set "
-            f"{VARIABLE}=1 in the environment."
-        ) from error
-    words = [word for word in flags.split() if not word.startswith(_EXTRA)]
-    own = [word.removeprefix(_EXTRA) for word in flags.split() if word.startswith(_EXTRA)]
-    os.environ["XLA_FLAGS"] = " ".join([*words, _EXTRA + ",".join([*own, f"{_OPTION}={LARGEST}"])])
+
+    @functools.wraps(function)
+    def run(*args: Any) -> Any:
+        closed, dynamic, static = eqx.filter_make_jaxpr(function)(*args)
+        marked = ClosedJaxpr(_marked(closed.jaxpr), closed.consts)
+        arrays = jax.tree.leaves(eqx.filter(args, eqx.is_array))
+        leaves = jaxpr_as_fun(marked)(*arrays)
+        return eqx.combine(jax.tree.unflatten(jax.tree.structure(dynamic), leaves), static)
+
+    return run
 
 
-def use_them_if_the_environment_says_so() -> None:
-    """Apply the environment variable, if it is set."""
-    wanted = os.environ.get(VARIABLE, "").strip()
-    if wanted not in ("", "0", "1"):
-        raise ValueError(f"{VARIABLE} must be 1, or 0 for XLA's own choice; got {wanted!r}.")
-    if wanted == "1":
-        use_whole_loops()
+def _marked(program: Jaxpr, whole: bool = False) -> Jaxpr:
+    """A program whose small loops are calls of functions of their own. `whole`: it belongs to such a
+    function."""
+    return program.replace(eqns=[_marked_operation(eqn, whole) for eqn in program.eqns])
+
+
+def _marked_operation(eqn: JaxprEqn, whole: bool) -> JaxprEqn:
+    name = eqn.primitive.name
+    whole = whole or (name in _LOOPS and _plain(eqn) and _written(eqn) <= LARGEST)
+    if whole and name == "dot_general":
+        return in_blocks(eqn)
+    if _programs(eqn):
+        inside = {key: _marked_programs(value, whole) for key, value in eqn.params.items()}
+        eqn = eqn.replace(params=inside)
+    return _as_call(eqn) if whole and name in _LOOPS else eqn
+
+
+def _marked_programs(value: Any, whole: bool) -> Any:
+    if isinstance(value, ClosedJaxpr):
+        return ClosedJaxpr(_marked(value.jaxpr, whole), value.consts)
+    if isinstance(value, Jaxpr):
+        return _marked(value, whole)
+    if type(value) is tuple and any(isinstance(part, ClosedJaxpr) for part in value):
+        return tuple(_marked_programs(part, whole) for part in value)
+    return value
+
+
+def _programs(eqn: JaxprEqn) -> list[Jaxpr]:
+    """The programs that an operation runs."""
+    found = []
+    for value in eqn.params.values():
+        for part in value if isinstance(value, tuple) else (value,):
+            if isinstance(part, ClosedJaxpr | Jaxpr):
+                found.append(getattr(part, "jaxpr", part))
+    return found
+
+
+def _plain(eqn: JaxprEqn) -> bool:
+    """Whether an operation, with all that it runs, can be compiled as plain code."""
+    name, inside = eqn.primitive.name, _programs(eqn)
+    if name == "dot_general" and multiplications(eqn) > LARGEST_PRODUCT:
+        return False
+    if not inside:
+        return name in _PLAIN
+    known = name in _RUNNING and not eqn.effects
+    return known and all(_plain(one) for program in inside for one in program.eqns)
+
+
+def _written(eqn: JaxprEqn) -> float:
+    """The bytes that one iteration of a loop writes."""
+    return sum(_bytes(one) for program in _programs(eqn) for one in program.eqns)
+
+
+def _bytes(eqn: JaxprEqn) -> float:
+    inside = _programs(eqn)
+    if inside:
+        return sum(_bytes(one) for program in inside for one in program.eqns)
+    return sum(_size(var.aval) for var in eqn.outvars)
+
+
+def _size(aval: Any) -> float:
+    return math.prod(aval.shape) * getattr(aval.dtype, "itemsize", 8)
+
+
+def _as_call(eqn: JaxprEqn) -> JaxprEqn:
+    """The call of a function that consists of one operation."""
+
+    def alone(*args: Any) -> Any:
+        return eqn.primitive.bind(*args, **eqn.params)
+
+    avals = [var.aval for var in eqn.invars]
+    program = jax.make_jaxpr(alone)(*avals)
+    (call,) = jax.make_jaxpr(lambda *args: _whole.bind(*args, program=program))(*avals).eqns
+    rest = call.outvars[len(eqn.outvars) :]
+    return call.replace(invars=eqn.invars, outvars=[*eqn.outvars, *rest])
+
+
+_whole = Primitive("whole_loop")
+"""Run `program` as a single function, and return its results and its arguments.
+
+XLA may find that a loop does not need some argument, and it ends the process if such a function has an
+argument without any use. A result is a use, and no result of this operation is ever removed.
+"""
+
+_whole.multiple_results = True
+
+
+@_whole.def_abstract_eval
+def _(*avals: Any, program: ClosedJaxpr) -> list[Any]:
+    return [*program.out_avals, *avals]
+
+
+def _call(*args: Any, program: ClosedJaxpr) -> list[Any]:
+    def whole(*args: Any) -> list[Any]:
+        with set_xla_metadata(inlineable="true", xla_cpu_small_call="false"):
+            # Without a barrier, JAX would not let a function return its arguments.
+            return [*jaxpr_as_fun(program)(*args), *jax.lax.optimization_barrier(args)]
+
+    # XLA neither inlines this call nor runs its operations one by one.
+    with set_xla_metadata(inlineable="false", xla_cpu_small_call="true"):
+        return jax.jit(whole)(*args)
+
+
+mlir.register_lowering(_whole, mlir.lower_fun(_call, multiple_results=True))

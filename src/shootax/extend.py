@@ -39,4 +39,3 @@ from shootax._train import EpochReport as EpochReport
 from shootax._train.fit_many import pays_together as pays_together
 from shootax._train.losses import Loss as Loss
 from shootax._train.recommended import recommended as recommended
-from shootax._whole_loops import use_whole_loops as use_whole_loops

@@ -124,7 +124,7 @@ def test_maximisers_by_iteration(standard_promotion):
 def test_options_of_the_compiler_are_for_the_cpu_alone(monkeypatch):
     """With another default backend, arrays on the CPU get none of its options."""
     array = jnp.ones(3)
-    assert compiler_options(10, 100, array) is not None
+    assert compiler_options(10, array) is not None
     monkeypatch.setattr(jax, "default_backend", lambda: "gpu")
-    assert compiler_options(10, 100) is None
-    assert compiler_options(10, 100, array) is None
+    assert compiler_options(10) is None
+    assert compiler_options(10, array) is None

@@ -1,40 +1,85 @@
 """Compiler options for small programs on the CPU."""
 
+import logging
+from collections.abc import Callable
 from typing import Any
 
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+
 from shootax._compile import Options, accepted, on_cpu
+from shootax._whole_loops import with_whole_loops
+
+_LOG = logging.getLogger("shootax")
 
 # Below this number of parameters, launching operations takes most of the time of a step on the CPU.
 SMALL = 100_000
 
-# With more than about this number of steps of a small net, a faster step is worth twice the compile time.
-LONG = 20_000
-
-# Products run in one thread, because distributing one takes longer than the product itself. With the
-# second level of LLVM's optimisation instead of the third, and XLA's older way to emit loops, steps are
-# as fast, and compiling takes two thirds of the time.
-_SHORT: Options = (
-    ("xla_cpu_multi_thread_eigen", False),
-    ("xla_backend_optimization_level", 2),
-    ("xla_cpu_use_fusion_emitters", False),
-)
-
-# In addition, products are plain calls, not fused into those of a library for larger products, and loops
-# are emitted in the newer way. Steps are a quarter faster, and compiling takes three times as long.
-_LONG: Options = (
+# Products run in one thread, because distributing one takes longer than the product itself. They are
+# plain code, because a loop that is compiled as a single function cannot call the library for larger
+# products. With the second level of LLVM's optimisation instead of the third, steps are as fast.
+_OPTIONS: Options = (
     ("xla_cpu_experimental_ynn_fusion_type", ""),
     ("xla_cpu_multi_thread_eigen", False),
     ("xla_backend_optimization_level", 2),
 )
 
 
-def compiler_options(parameters: int, steps: int, arrays: Any = ()) -> Options | None:
-    """Compiler options for a program that trains `parameters` parameters for `steps` steps, as pairs.
+def compiler_options(parameters: int, arrays: Any = ()) -> Options | None:
+    """Compiler options for a program that trains `parameters` parameters, as pairs.
 
     Return `None` if the program does not run only on the CPU, which the devices of `arrays` determine,
-    or is large enough for XLA's defaults. `steps` counts the whole training, not only the remaining
-    steps, because a resumed training must run the same program.
+    or is large enough for XLA's defaults.
     """
     if parameters > SMALL or not on_cpu(arrays):
         return None
-    return accepted(_LONG if steps * (1 + parameters / 2_000) >= LONG else _SHORT)
+    return accepted(_OPTIONS, _probe)
+
+
+def compiled(
+    function: Callable[..., Any],
+    options: Options | None,
+    *,
+    whole: bool = True,
+    jit: Callable[..., Any] = eqx.filter_jit,
+) -> Callable[..., Any]:
+    """The function compiled by `jit` with compiler options. With any, small loops are compiled as single
+    functions, unless `whole` is false."""
+    if options is None:
+        return jit(function)
+    usual = jit(function, compiler_options=dict(options))
+    if not whole:
+        return usual
+    return _Careful(jit(with_whole_loops(function), compiler_options=dict(options)), usual)
+
+
+_REFUSALS = ("UNIMPLEMENTED", "Failed to materialize symbols")
+"""What the compiler says if it cannot write out an operation of a loop."""
+
+
+class _Careful:
+    """A program with whole loops, or the usual program once XLA has failed to compile such loops."""
+
+    def __init__(self, whole: Callable[..., Any], usual: Callable[..., Any]):
+        self._chosen, self._usual = whole, usual
+
+    def __call__(self, *args: Any) -> Any:
+        try:
+            return self._chosen(*args)
+        except jax.errors.JaxRuntimeError as error:
+            if self._chosen is self._usual or not any(word in str(error) for word in _REFUSALS):
+                raise
+            _LOG.debug("XLA cannot compile a loop as a single function: %s", error)
+        self._chosen = self._usual
+        return self._usual(*args)
+
+    def lower(self, *args: Any) -> Any:
+        """Lower the program without running it, like `jax.jit(...).lower`."""
+        return self._chosen.lower(*args)  # pyright: ignore[reportFunctionMemberAccess]
+
+
+@with_whole_loops
+def _probe(x: jax.Array) -> jax.Array:
+    """A small program with a product in a loop, which every version of XLA must be able to compile."""
+    return jax.lax.fori_loop(0, 2, lambda _, x: jnp.sin(x @ x), jnp.full((2, 2), x))

@@ -109,8 +109,7 @@ def _usual(
     orders, alone = problem.orders(seeds), len(seeds) == 1
     orders.skip(done)
     sharing, everywhere = there.recipe.sharing, _everywhere(there)
-    steps = problem.steps * len(seeds)
-    run = program(not alone, compiler_options(_parameters(state), steps, state), sharing)
+    run = program(not alone, compiler_options(_parameters(state), state), sharing)
     inputs = (frame, there.data, there.validation, there.settings, there.recipe)
 
     def call(number: int, state: Progress) -> tuple[Progress, Report]:
@@ -133,7 +132,7 @@ def _finishing(
     wanted = polish.batch_size or max(AT_ONCE, problem.recipe.batch_size)
     data, block = whole_data(problem.data, len(problem.weight), wanted, sharing)
     recipe = dataclasses.replace(there.recipe, batch_size=block)
-    options = compiler_options(_parameters(state), polish.epochs * np.size(state.status), state)
+    options = compiler_options(_parameters(state), state)
     run = polish_program(np.ndim(state.status) == 1, options, sharing)
     inputs = (frame, data, there.validation, there.settings, recipe)
 

@@ -2,7 +2,7 @@
 
 import dataclasses
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import jax
 import jax.numpy as jnp
@@ -155,6 +155,9 @@ class Batches(NamedTuple):
     learning_rate: Array
 
 
+Reports = TypeVar("Reports", Batches, Report)
+
+
 def take_step(
     moving: Moving,
     batch: Data,
@@ -186,11 +189,13 @@ def take_step(
     return moving, Batches(total, misfit, cost, rate)
 
 
-def noted(reports: Batches, number: Array, new: Batches) -> Batches:
-    """Write the numbers of one batch into those of all batches."""
-    return jax.tree.map(
-        lambda known, value: known.at[number].set(value.astype(known.dtype)), reports, new
-    )
+def noted(reports: Reports, number: Array, new: Reports) -> Reports:
+    """Write the numbers of one batch or epoch into those of all."""
+
+    def write(known: Array, value: Array) -> Array:
+        return jax.lax.dynamic_update_index_in_dim(known, value.astype(known.dtype), number, 0)
+
+    return jax.tree.map(write, reports, new)
 
 
 def chosen_samples(

@@ -9,7 +9,8 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array
 
-from shootax._train.epoch import Progress, Recipe, Report, Settings, run_epoch
+from shootax._train.compiler_options import compiled
+from shootax._train.epoch import Progress, Recipe, Report, Settings, noted, run_epoch
 from shootax._train.mesh import Sharing, polish_specs, training_specs
 from shootax._train.orders import MOST, Order
 from shootax._train.polish import is_over, polish_epoch
@@ -79,10 +80,7 @@ def _repeated(
         moves = report.ran & (status != DIVERGED)
         kept = jax.tree.map(lambda a, b: jnp.where(moves, a, b), new, progress)
         report = report._replace(status=status)
-        written = jax.tree.map(
-            lambda all_, one: all_.at[i].set(one.astype(all_.dtype)), reports, report
-        )
-        return kept._replace(status=status), written
+        return kept._replace(status=status), noted(reports, i, report)
 
     each, one = jnp.zeros((most, batches)), jnp.zeros(most)
     status = jnp.full(most, RUNNING, int)
@@ -116,7 +114,6 @@ def _compiled(
     sharing: Sharing | None,
     specs: Callable[..., Any],
 ) -> Callable[..., Any]:
-    wanted: Any = {} if options is None else {"compiler_options": dict(options)}
     run = run if axes is None else eqx.filter_vmap(run, in_axes=axes)
     run = run if sharing is None else sharing.over(run, specs)
-    return eqx.filter_jit(run, **wanted)
+    return compiled(run, options, whole=sharing is None)

@@ -57,11 +57,6 @@ class Problem(NamedTuple):
             recipe=dataclasses.replace(self.recipe, sharing=sharing),
         )
 
-    @property
-    def steps(self) -> int:
-        """The number of steps of all epochs without polishing."""
-        return self.epochs * int(self.settings.size.filled)
-
     def orders(self, seeds: Sequence[int]) -> Orders:
         """The orders of the samples for nets with these seeds."""
         room = max(sample_count(self.data), len(self.weight))

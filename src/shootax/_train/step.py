@@ -1,5 +1,6 @@
 """One training step as one small compiled program, for your own training loops."""
 
+import functools
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -9,7 +10,7 @@ import optax
 from jaxtyping import Array, Float, PyTree
 
 from shootax._disk_cache import keeping_programs
-from shootax._train.compiler_options import LONG, compiler_options
+from shootax._train.compiler_options import compiled, compiler_options
 from shootax._train.optimizer import Optimizer, as_optimizer
 from shootax._train.schedules import Constant
 from shootax._train.update import Moving, advance, begin, step_sizes, take_apart, translate
@@ -79,10 +80,9 @@ class TrainingStep:
         self._start, self._frame = take_apart(model)
         self._objective = objective
         self._rule, self._numbers = translate(optimizer, model)
-        # Assume that the step is called often; otherwise it would not be worth compiling.
-        options = compiler_options(self._start.size, LONG, self._start)
-        wanted: Any = {} if options is None else {"compiler_options": dict(options)}
-        self.compiled = jax.jit(self.pure, donate_argnums=0, **wanted)
+        options = compiler_options(self._start.size, self._start)
+        donating = functools.partial(jax.jit, donate_argnums=0)
+        self.compiled: Any = compiled(self.pure, options, jit=donating)
 
     def init(self) -> StepState:
         """The state before the first step."""

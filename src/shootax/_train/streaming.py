@@ -9,7 +9,6 @@ import warnings
 from collections.abc import Callable, Generator, Iterator
 from typing import Any, NamedTuple
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -20,7 +19,7 @@ from shootax._cache import make_room
 from shootax._disk_cache import keeping_programs
 from shootax._errors import DivergedError
 from shootax._train.checkpoint import Checkpoint
-from shootax._train.compiler_options import compiler_options
+from shootax._train.compiler_options import compiled, compiler_options
 from shootax._train.engine import call_back, first_state, of_net
 from shootax._train.epoch import (
     Batches,
@@ -105,13 +104,13 @@ def finish_epoch(
 
 @functools.cache
 def _programs(options: tuple | None, sharing: Sharing | None) -> tuple[Callable, Callable]:
-    wanted: Any = {} if options is None else {"compiler_options": dict(options)}
     block: Callable = run_block
     end: Callable = finish_epoch
     if sharing is not None:
         block = sharing.over(run_block, functools.partial(_specs, place=4, axis=1))
         end = sharing.over(finish_epoch, functools.partial(_specs, place=3, axis=0))
-    return eqx.filter_jit(block, **wanted), eqx.filter_jit(end, **wanted)
+    whole = sharing is None
+    return compiled(block, options, whole=whole), compiled(end, options, whole=whole)
 
 
 def _specs(arrays: tuple, place: int, axis: int) -> tuple:
@@ -156,7 +155,7 @@ def train_on_stream(
                     "training continues as if it had not been interrupted.",
                     stacklevel=3,
                 )
-    options = compiler_options(vector.size, problem.steps, state)
+    options = compiler_options(vector.size, state)
     problem = problem.placed()
     sharing = problem.recipe.sharing
     everywhere = jax.device_put if sharing is None else sharing.replicated
