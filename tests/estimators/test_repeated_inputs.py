@@ -250,7 +250,7 @@ def test_export_is_refused_with_a_way_out(tmp_path):
 def test_a_report_says_that_it_shows_the_net_alone():
     model, x, y = fitted()
     notes = of_estimator(model, x, y).notes
-    assert any("80 inputs that repeat" in n and "about the net alone" in n for n in notes)
+    assert any("80 inputs that repeat" in n and "only shows the net" in n for n in notes)
     alone = ShootingRegressor(**SMALL, repeated_inputs=None).fit(x, y)
     assert not any("repeat" in n for n in of_estimator(alone, x, y).notes)
 
