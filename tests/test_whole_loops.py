@@ -120,6 +120,36 @@ def test_arguments_that_a_loop_does_not_need():
     np.testing.assert_allclose(found, np.sin(np.sin(np.sin(args[0]))), rtol=1e-12)
 
 
+TABLE = np.random.default_rng(0).normal(size=(300, 500))
+BODIES = {
+    "a constant": lambda x: jnp.sin(jnp.asarray(TABLE) * x[0]).sum() + x,
+    "a row of a constant": lambda x: jnp.asarray(TABLE)[jnp.argmax(x), :4] + x,
+    "a branch": lambda x: jax.lax.cond(x[0] > 0, jnp.sin, lambda x: x - 1, x),
+    "a mapped loop": jax.vmap(lambda x: jax.lax.while_loop(lambda v: v < 9, lambda v: v + 3, x)),
+    "activations": lambda x: sum(f(x) for f in (jax.nn.silu, jax.nn.softplus, jax.nn.elu)),
+    "error functions": lambda x: jax.nn.gelu(x, approximate=False) + jax.lax.erf(x),
+    "inverse functions": lambda x: (
+        jnp.arcsinh(x) + jnp.arctanh(x / 99) + jnp.cbrt(x) + jnp.arctan2(x, x)
+    ),
+    "reductions": lambda x: x / (jnp.linalg.norm(x) + jnp.prod(x + 2) + jax.nn.logsumexp(x)),
+    "sums": jnp.cumsum,
+    "places": lambda x: x[jnp.array([3, 0, 2, 1])] + x[1],
+    "roundings": lambda x: jnp.mod(7.3 * x, 2.0) + jnp.floor(x) + jnp.round(x),
+    "half precision": lambda x: jnp.outer(*2 * [x.astype(jnp.float16)])[0].astype(x.dtype),
+    "complex numbers": lambda x: jnp.abs(jnp.exp(1j * x.astype(complex))) + x,
+    "whole numbers": lambda x: ((x.astype(jnp.int8) << jnp.int8(1)) ^ jnp.int8(5)).astype(x.dtype),
+    "no numbers": lambda x: x + jnp.sum(jnp.sin(jnp.zeros((0, 4)) * x[None])),
+}
+
+
+@pytest.mark.parametrize("name", BODIES)
+def test_loops_of_all_kinds_give_the_same_numbers(standard_promotion, name):
+    function, x = repeated(BODIES[name]), jnp.array([0.5, -1.0, 2.0, 0.25])
+    options = options_of_trainings.compiler_options(10)
+    found = options_of_trainings.compiled(function, options)(x)
+    np.testing.assert_allclose(found, jax.jit(function)(x), rtol=1e-9)
+
+
 def test_static_arguments_and_results_pass_through():
     def function(x, factor, name):
         return {"name": name, "value": repeated(lambda x: factor * x)(x), "none": None}

@@ -25,9 +25,10 @@ _RUNNING = {*_LOOPS, *CALLS, "checkpoint", "cond", "remat2"}
 """Operations that only run programs."""
 
 _NAMES = """
-    abs acos add add_any and argmax argmin asin atan atan2 bitcast_convert_type broadcast_in_dim ceil
-    clamp concatenate convert_element_type copy copy_p cos cosh cumsum div dot_general dynamic_slice
-    dynamic_update_slice eq erf exp exp2 expand_dims expm1 floor gather ge gt integer_pow iota is_finite
+    abs acos acosh add add_any and argmax argmin asin asinh atan atan2 atanh bitcast_convert_type
+    broadcast_in_dim cbrt ceil clamp concatenate convert_element_type copy copy_p cos cosh cumsum div
+    dot_general dynamic_slice dynamic_update_slice eq erf erfc exp exp2 expand_dims expm1 floor gather ge
+    gt integer_pow iota is_finite
     le log log1p logistic lt max min mul ne neg not optimization_barrier or pad pow random_bits
     random_fold_in random_unwrap random_wrap reduce_and reduce_max reduce_min reduce_or reduce_prod
     reduce_sum rem reshape rev round rsqrt select_n shift_left shift_right_arithmetic
@@ -156,6 +157,8 @@ def _call(*args: Any, program: ClosedJaxpr) -> list[Any]:
             # Without a barrier, JAX would not let a function return its arguments.
             return [*jaxpr_as_fun(program)(*args), *jax.lax.optimization_barrier(args)]
 
+    # XLA would copy constants into the function, which then has no use of these arguments.
+    args = jax.lax.optimization_barrier(args)
     # XLA neither inlines this call nor runs its operations one by one.
     with set_xla_metadata(inlineable="false", xla_cpu_small_call="true"):
         return jax.jit(whole)(*args)
