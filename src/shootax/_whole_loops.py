@@ -13,7 +13,7 @@ from jax.interpreters import mlir
 from shootax._blocked_products import in_blocks, multiplications
 from shootax._jaxpr import CALLS, ClosedJaxpr, Jaxpr, JaxprEqn, Primitive, jaxpr_as_fun
 
-LARGEST = 10_000_000
+LARGEST = 6_000_000
 """A loop is small if one iteration writes at most this many bytes."""
 
 LARGEST_PRODUCT = 500_000
@@ -67,13 +67,13 @@ def _marked(program: Jaxpr, whole: bool = False) -> Jaxpr:
 
 def _marked_operation(eqn: JaxprEqn, whole: bool) -> JaxprEqn:
     name = eqn.primitive.name
-    whole = whole or (name in _LOOPS and _plain(eqn) and _written(eqn) <= LARGEST)
     if whole and name == "dot_general":
         return in_blocks(eqn)
+    small = not whole and name in _LOOPS and _plain(eqn) and _written(eqn) <= LARGEST
     if _programs(eqn):
-        inside = {key: _marked_programs(value, whole) for key, value in eqn.params.items()}
+        inside = {key: _marked_programs(value, whole or small) for key, value in eqn.params.items()}
         eqn = eqn.replace(params=inside)
-    return _as_call(eqn) if whole and name in _LOOPS else eqn
+    return _as_call(eqn) if small else eqn
 
 
 def _marked_programs(value: Any, whole: bool) -> Any:
