@@ -173,6 +173,17 @@ def test_a_loop_that_cannot_be_one_function_is_compiled_as_usual(monkeypatch):
     assert ATTRIBUTE not in program.lower(x).as_text()
 
 
+def test_an_error_of_a_running_program_is_no_refusal_of_the_compiler():
+    def fails(_):
+        raise ValueError("UNIMPLEMENTED by the user")
+
+    program = options_of_trainings.compiled(
+        lambda x: jax.pure_callback(fails, x, x), options_of_trainings.compiler_options(10)
+    )
+    with pytest.raises(jax.errors.JaxRuntimeError, match="by the user"):
+        program(jnp.ones(2)).block_until_ready()
+
+
 GRADIENTS = [sx.Direct(), sx.Checkpointed(), sx.Reversed()]
 
 

@@ -54,8 +54,8 @@ def compiled(
     return _Careful(jit(with_whole_loops(function), compiler_options=dict(options)), usual)
 
 
-_REFUSALS = ("UNIMPLEMENTED", "Failed to materialize symbols")
-"""What the compiler says if it cannot write out an operation of a loop."""
+_REFUSALS = ("UNIMPLEMENTED:", "INTERNAL: Failed to materialize symbols")
+"""How the compiler's message begins if it cannot write out an operation of a loop."""
 
 
 class _Careful:
@@ -68,7 +68,7 @@ class _Careful:
         try:
             return self._chosen(*args)
         except jax.errors.JaxRuntimeError as error:
-            if self._chosen is self._usual or not any(word in str(error) for word in _REFUSALS):
+            if self._chosen is self._usual or not str(error).startswith(_REFUSALS):
                 raise
             _LOG.debug("XLA cannot compile a loop as a single function: %s", error)
         self._chosen = self._usual
