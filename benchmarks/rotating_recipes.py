@@ -48,6 +48,12 @@ RECIPES = {
     "7 frames a step, GELU": GELU,
     "7 frames a step, GELU, penalty 1": {**GELU, "penalty_weight": 1.0},
     "7 frames a step, GELU, θ₃ 0.1": {**GELU, "theta3": 0.1},
+    "7 frames a step, GELU, penalty 0.05": {**GELU, "penalty_weight": 0.05},
+    "7 frames a step, GELU, rate 0.005": {**GELU, "learning_rate": 0.005},
+    "7 frames a step, GELU, no norm": {**GELU, "norm": "none"},
+    "7 frames a step, GELU, twice the channels": {**GELU, "widening": 2},
+    "7 frames a step, GELU, one more convolution": {**GELU, "last": 8},
+    "7 frames a step, GELU, decoder of 2020": {**GELU, "widening": 2, "last": 16},
 }
 
 
