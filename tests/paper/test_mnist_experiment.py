@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 import shootax as sx
-from command import shootax  # noqa: F401
 from shootax.data import LabelledImages
 from shootax.paper import EXPERIMENTS, Configuration, Results, draw_figures, make_settings, planned
 from shootax.paper._mnist import Shifted, accuracy, scaled, smoothed
@@ -115,7 +114,7 @@ def test_the_split_is_the_same_for_all_and_disjoint(folder):
     assert not together & {image.tobytes() for image in held_out.images}
 
 
-def test_other_data_need_their_recipe(folder, tmp_path, shootax):  # noqa: F811
+def test_other_data_need_their_recipe(folder, tmp_path, shootax):
     code, *text = shootax("reproduce", "mnist", "--preset", "smoke", "--data", tmp_path, "--out",
                      tmp_path / "out")  # fmt: skip
     assert "not those of MNIST" in f"{code} {text}"
@@ -123,7 +122,7 @@ def test_other_data_need_their_recipe(folder, tmp_path, shootax):  # noqa: F811
 
 
 @pytest.mark.slow
-def test_halves_are_told_apart_and_drawn(folder, tmp_path, shootax):  # noqa: F811
+def test_halves_are_told_apart_and_drawn(folder, tmp_path, shootax):
     out = tmp_path / "out"
     code, *text = shootax("reproduce", "mnist", "--preset", "smoke", "--recipe", "other-data", "--models",
                      "dynamic-particles", "--out", out, "--jobs", 1)  # fmt: skip

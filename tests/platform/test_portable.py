@@ -108,6 +108,7 @@ COMMANDS = [
     ("report", "net", "--out", "r.html"),
     ("reproduce", "quadratic", *QUICK, "--jobs", "1", "--out", "out"),
     ("plot", "out"),
+    ("verify", "out"),
     (
         "claims",
         str(RESULTS / "quadratic-paper"),

@@ -23,6 +23,14 @@ def _version(wanted: bool) -> None:
         raise typer.Exit
 
 
+_DATA = "Folder with the MNIST files; by default the value of SHOOTAX_DATA."
+
+
+def _use_data(folder: pathlib.Path | None) -> None:
+    if folder is not None:
+        os.environ["SHOOTAX_DATA"] = str(folder.resolve())  # also for worker processes
+
+
 @app.callback()
 def options(
     version: Annotated[
@@ -81,10 +89,7 @@ def reproduce(
     particles: Annotated[
         str | None, typer.Option(help="Numbers of particles, separated by commas.")
     ] = None,
-    data: Annotated[
-        pathlib.Path | None,
-        typer.Option(help="Folder with the MNIST files; by default the value of SHOOTAX_DATA."),
-    ] = None,
+    data: Annotated[pathlib.Path | None, typer.Option(help=_DATA)] = None,
     jobs: Annotated[
         int | None,
         typer.Option(help="Number of parallel processes; by default one per core.", min=1),
@@ -113,8 +118,7 @@ def reproduce(
     if list_ or name is None:
         command.show_list()
         return
-    if data is not None:
-        os.environ["SHOOTAX_DATA"] = str(data.resolve())  # also for the worker processes
+    _use_data(data)
     command.run(
         name,
         preset,
@@ -151,6 +155,20 @@ def plot(
     for note in notes:
         typer.echo(note)
     typer.echo(f"Written: {len(paths)} files in {folder / 'figures'}")
+
+
+@app.command()
+def verify(
+    folder: Annotated[
+        pathlib.Path, typer.Argument(help="A results folder of `shootax reproduce`.")
+    ],
+    data: Annotated[pathlib.Path | None, typer.Option(help=_DATA)] = None,
+) -> None:
+    """Evaluate the models of an experiment again, and compare the numbers with its results."""
+    from shootax.cli import verify as command
+
+    _use_data(data)
+    command.run(folder)
 
 
 @app.command()

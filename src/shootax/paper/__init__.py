@@ -22,3 +22,5 @@ from shootax.paper._reproduce import reproduce as reproduce
 from shootax.paper._results import Results as Results
 from shootax.paper._settings import PRESETS as PRESETS
 from shootax.paper._settings import make_settings as make_settings
+from shootax.paper._verify import Verification as Verification
+from shootax.paper._verify import verify as verify

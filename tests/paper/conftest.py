@@ -1,0 +1,3 @@
+"""The command in this process."""
+
+from command import shootax as shootax
