@@ -229,3 +229,13 @@ def test_trainings_are_the_same_to_rounding(monkeypatch, standard_promotion, see
     finally:
         program.cache_clear()
         polish_program.cache_clear()
+
+
+def test_products_whose_results_have_other_types():
+    def function(x):
+        return jax.lax.dot(x, x, preferred_element_type=jnp.float64).astype(jnp.float32)
+
+    x = jax.random.normal(jax.random.key(0), (25, 25), jnp.float32) / 5
+    options = options_of_trainings.compiler_options(10)
+    found = options_of_trainings.compiled(repeated(function), options)(x)
+    np.testing.assert_allclose(found, jax.jit(repeated(function))(x), rtol=1e-5, atol=1e-6)
