@@ -239,3 +239,16 @@ def test_products_whose_results_have_other_types():
     options = options_of_trainings.compiler_options(10)
     found = options_of_trainings.compiled(repeated(function), options)(x)
     np.testing.assert_allclose(found, jax.jit(repeated(function))(x), rtol=1e-5, atol=1e-6)
+
+
+def test_programs_that_are_mapped_or_differentiated():
+    def function(x, y):
+        return repeated(lambda x: jnp.sin(x) * y)(x).sum()
+
+    program = options_of_trainings.compiled(function, options_of_trainings.compiler_options(10))
+    x, y = jnp.array([[0.5, 1.0], [2.0, 3.0]]), jnp.array([0.3, 0.7])
+    mapped = jax.vmap(program, in_axes=(0, None))(x, y)
+    np.testing.assert_allclose(mapped, [function(one, y) for one in x], rtol=1e-12)
+    pair = jax.jvp(program, (x[0], y), (y, x[1]))
+    np.testing.assert_allclose(pair, jax.jvp(function, (x[0], y), (y, x[1])), rtol=1e-12)
+    np.testing.assert_allclose(program(x[0], y), function(x[0], y), rtol=1e-12)
