@@ -252,3 +252,14 @@ def test_programs_that_are_mapped_or_differentiated():
     pair = jax.jvp(program, (x[0], y), (y, x[1]))
     np.testing.assert_allclose(pair, jax.jvp(function, (x[0], y), (y, x[1])), rtol=1e-12)
     np.testing.assert_allclose(program(x[0], y), function(x[0], y), rtol=1e-12)
+
+
+@pytest.mark.parametrize("devices", [1, 2])
+def test_loops_on_several_devices_are_compiled_as_usual(devices):
+    """XLA puts sums over the devices into them."""
+    mesh = jax.sharding.AbstractMesh((devices,), ("samples",))
+    sharding = jax.sharding.NamedSharding(mesh, jax.sharding.PartitionSpec("samples"))
+    x = jax.ShapeDtypeStruct((4, 2), float, sharding=sharding)
+    function = with_whole_loops(repeated(lambda x: x - x.sum()))
+    lowered = jax.jit(function).trace(x).lower(lowering_platforms=("cpu",))
+    assert (ATTRIBUTE in lowered.as_text()) == (devices == 1)
