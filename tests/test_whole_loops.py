@@ -263,3 +263,18 @@ def test_loops_on_several_devices_are_compiled_as_usual(devices):
     function = with_whole_loops(repeated(lambda x: x - x.sum()))
     lowered = jax.jit(function).trace(x).lower(lowering_platforms=("cpu",))
     assert (ATTRIBUTE in lowered.as_text()) == (devices == 1)
+
+
+def test_programs_whose_operations_run_one_by_one():
+    def function(times, x):
+        return jax.lax.fori_loop(0, times, lambda _, x: jnp.log(x), x)
+
+    options = options_of_trainings.compiler_options(10)
+    program = options_of_trainings.compiled(function, options)
+    times, x = jnp.array(2), jnp.array(0.5)
+    with jax.disable_jit():
+        np.testing.assert_allclose(program(jnp.array(1), x), np.log(x))
+    with jax.debug_nans(True), pytest.raises(FloatingPointError, match="nan"):
+        program(times, x)
+    assert np.isnan(program(times, x))
+    np.testing.assert_allclose(with_whole_loops(function)(jnp.array(1), x), np.log(x))

@@ -50,6 +50,8 @@ def with_whole_loops(function: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(function)
     def run(*args: Any) -> Any:
+        if _one_by_one():
+            return function(*args)
         closed, dynamic, static = eqx.filter_make_jaxpr(function)(*args)
         marked = ClosedJaxpr(_marked(closed.jaxpr), closed.consts)
         arrays = jax.tree.leaves(eqx.filter(args, eqx.is_array))
@@ -57,6 +59,12 @@ def with_whole_loops(function: Callable[..., Any]) -> Callable[..., Any]:
         return eqx.combine(jax.tree.unflatten(jax.tree.structure(dynamic), leaves), static)
 
     return run
+
+
+def _one_by_one() -> bool:
+    """Whether JAX runs the operations of programs one by one, as it does to find the origin of a NaN."""
+    config: Any = jax.config
+    return config.jax_disable_jit or config.jax_debug_nans or config.jax_debug_infs
 
 
 def _marked(program: Jaxpr, whole: bool = False) -> Jaxpr:
