@@ -229,3 +229,52 @@ def test_trainings_are_the_same_to_rounding(monkeypatch, standard_promotion, see
     finally:
         program.cache_clear()
         polish_program.cache_clear()
+
+
+def test_products_whose_results_have_other_types():
+    def function(x):
+        return jax.lax.dot(x, x, preferred_element_type=jnp.float64).astype(jnp.float32)
+
+    x = jax.random.normal(jax.random.key(0), (25, 25), jnp.float32) / 5
+    options = options_of_trainings.compiler_options(10)
+    found = options_of_trainings.compiled(repeated(function), options)(x)
+    np.testing.assert_allclose(found, jax.jit(repeated(function))(x), rtol=1e-5, atol=1e-6)
+
+
+def test_programs_that_are_mapped_or_differentiated():
+    def function(x, y):
+        return repeated(lambda x: jnp.sin(x) * y)(x).sum()
+
+    program = options_of_trainings.compiled(function, options_of_trainings.compiler_options(10))
+    x, y = jnp.array([[0.5, 1.0], [2.0, 3.0]]), jnp.array([0.3, 0.7])
+    mapped = jax.vmap(program, in_axes=(0, None))(x, y)
+    np.testing.assert_allclose(mapped, [function(one, y) for one in x], rtol=1e-12)
+    pair = jax.jvp(program, (x[0], y), (y, x[1]))
+    np.testing.assert_allclose(pair, jax.jvp(function, (x[0], y), (y, x[1])), rtol=1e-12)
+    np.testing.assert_allclose(program(x[0], y), function(x[0], y), rtol=1e-12)
+
+
+@pytest.mark.parametrize("devices", [1, 2])
+def test_loops_on_several_devices_are_compiled_as_usual(devices):
+    """XLA puts sums over the devices into them."""
+    mesh = jax.sharding.AbstractMesh((devices,), ("samples",))
+    sharding = jax.sharding.NamedSharding(mesh, jax.sharding.PartitionSpec("samples"))
+    x = jax.ShapeDtypeStruct((4, 2), float, sharding=sharding)
+    function = with_whole_loops(repeated(lambda x: x - x.sum()))
+    lowered = jax.jit(function).trace(x).lower(lowering_platforms=("cpu",))
+    assert (ATTRIBUTE in lowered.as_text()) == (devices == 1)
+
+
+def test_programs_whose_operations_run_one_by_one():
+    def function(times, x):
+        return jax.lax.fori_loop(0, times, lambda _, x: jnp.log(x), x)
+
+    options = options_of_trainings.compiler_options(10)
+    program = options_of_trainings.compiled(function, options)
+    times, x = jnp.array(2), jnp.array(0.5)
+    with jax.disable_jit():
+        np.testing.assert_allclose(program(jnp.array(1), x), np.log(x))
+    with jax.debug_nans(True), pytest.raises(FloatingPointError, match="nan"):
+        program(times, x)
+    assert np.isnan(program(times, x))
+    np.testing.assert_allclose(with_whole_loops(function)(jnp.array(1), x), np.log(x))

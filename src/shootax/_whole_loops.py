@@ -50,6 +50,8 @@ def with_whole_loops(function: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(function)
     def run(*args: Any) -> Any:
+        if _one_by_one():
+            return function(*args)
         closed, dynamic, static = eqx.filter_make_jaxpr(function)(*args)
         marked = ClosedJaxpr(_marked(closed.jaxpr), closed.consts)
         arrays = jax.tree.leaves(eqx.filter(args, eqx.is_array))
@@ -59,9 +61,15 @@ def with_whole_loops(function: Callable[..., Any]) -> Callable[..., Any]:
     return run
 
 
+def _one_by_one() -> bool:
+    """Whether JAX runs the operations of programs one by one, as it does to find the origin of a NaN."""
+    config: Any = jax.config
+    return config.jax_disable_jit or config.jax_debug_nans or config.jax_debug_infs
+
+
 def _marked(program: Jaxpr, whole: bool = False) -> Jaxpr:
-    """A program whose small loops are calls of functions of their own. `whole`: it belongs to such a
-    function."""
+    """A program whose small loops are calls of functions of their own, or, if it belongs to such a
+    function (`whole`), whose products are in blocks."""
     return program.replace(eqns=[_marked_operation(eqn, whole) for eqn in program.eqns])
 
 
@@ -69,11 +77,12 @@ def _marked_operation(eqn: JaxprEqn, whole: bool) -> JaxprEqn:
     name = eqn.primitive.name
     if whole and name == "dot_general":
         return in_blocks(eqn)
-    small = not whole and name in _LOOPS and _plain(eqn) and _written(eqn) <= LARGEST
-    if _programs(eqn):
-        inside = {key: _marked_programs(value, whole or small) for key, value in eqn.params.items()}
-        eqn = eqn.replace(params=inside)
-    return _as_call(eqn) if small else eqn
+    if not whole and name in _LOOPS and _plain(eqn) and _written(eqn) <= LARGEST:
+        return _as_call(eqn)
+    if not _programs(eqn):
+        return eqn
+    inside = {key: _marked_programs(value, whole) for key, value in eqn.params.items()}
+    return eqn.replace(params=inside)
 
 
 def _marked_programs(value: Any, whole: bool) -> Any:
@@ -151,11 +160,19 @@ def _(*avals: Any, program: ClosedJaxpr) -> list[Any]:
     return [*program.out_avals, *avals]
 
 
-def _call(*args: Any, program: ClosedJaxpr) -> list[Any]:
+@_whole.def_impl
+def _usual(*args: Any, program: ClosedJaxpr) -> list[Any]:
+    """The same results, compiled as usual."""
+    return [*jaxpr_as_fun(program)(*args), *args]
+
+
+def _alone(*args: Any, program: ClosedJaxpr) -> list[Any]:
+    blocked = ClosedJaxpr(_marked(program.jaxpr, whole=True), program.consts)
+
     def whole(*args: Any) -> list[Any]:
         with set_xla_metadata(inlineable="true", xla_cpu_small_call="false"):
             # Without a barrier, JAX would not let a function return its arguments.
-            return [*jaxpr_as_fun(program)(*args), *jax.lax.optimization_barrier(args)]
+            return [*jaxpr_as_fun(blocked)(*args), *jax.lax.optimization_barrier(args)]
 
     # XLA would copy constants into the function, which then has no use of these arguments.
     args = jax.lax.optimization_barrier(args)
@@ -164,4 +181,12 @@ def _call(*args: Any, program: ClosedJaxpr) -> list[Any]:
         return jax.jit(whole)(*args)
 
 
-mlir.register_lowering(_whole, mlir.lower_fun(_call, multiple_results=True))
+def _lowered(ctx: mlir.LoweringRuleContext, *args: Any, program: ClosedJaxpr) -> Any:
+    # Between several devices, XLA puts sums over them into the loops. Arrays on them may be constants
+    # of the program, so only here their number is known.
+    devices = getattr(ctx.module_context.axis_context, "num_devices", None)
+    rule = mlir.lower_fun(_alone if devices == 1 else _usual, multiple_results=True)
+    return rule(ctx, *args, program=program)
+
+
+mlir.register_lowering(_whole, _lowered)

@@ -8,6 +8,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 
+from shootax import _checks as checks
 from shootax._compile import Options, accepted, on_cpu
 from shootax._whole_loops import with_whole_loops
 
@@ -67,6 +68,8 @@ class _Careful:
         self._chosen, self._usual = whole, usual
 
     def __call__(self, *args: Any) -> Any:
+        if not all(map(checks.is_concrete, jax.tree.leaves(args))):
+            return self._usual(*args)  # JAX can map and differentiate only this one
         try:
             return self._chosen(*args)
         except jax.errors.JaxRuntimeError as error:
