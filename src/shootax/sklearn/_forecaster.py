@@ -240,7 +240,7 @@ class ShootingForecaster(AbstractShooting):
             default `horizon`.
         - `at`: the times to forecast, instead of `steps`: increasing times since the last entry of
             `X`, `(moments,)` or `(sequences, moments)`. For pandas they are in steps, or in days if
-            the dates have no frequency.
+            the dates have no frequency, or in the unit of an uneven index of numbers.
         """
         check_is_fitted(self)
         past, form = rolling.checked_past(self, X, times, mask)
