@@ -64,3 +64,41 @@ def test_trees_of_arrays_stay_trees():
     x = inputs(Pendulum())
     lists = {name: np.asarray(part).tolist() for name, part in x.items()}
     np.testing.assert_array_equal(net(lists)["v"], net(x)["v"])
+
+
+def test_masked_entries_are_missing():
+    x = np.ma.array(X, mask=np.arange(8).reshape(4, 2) == 5)
+    with pytest.raises(ValueError, match=r"NaN at index \(2, 1\)"):
+        NET(x)
+    with pytest.raises(ValueError, match=r"x must be finite.*NaN at index \(2, 1\)"):
+        sx.fit(NET, x, Y, epochs=1)
+    with pytest.raises(ValueError, match=r"y must be finite.*NaN at index \(3,\)"):
+        sx.fit(NET, X, np.ma.array(Y, mask=[0, 0, 0, 1]), epochs=1)
+    with pytest.raises(ValueError, match="sample_weight must be 4 finite numbers"):
+        sx.fit(NET, X, Y, sample_weight=np.ma.array([1, 1, 1, 1], mask=[0, 0, 0, 1]), epochs=1)
+    with pytest.raises(ValueError, match="not finite"):
+        sx.fit(NET, iter([(x, np.array(Y))]), epochs=1, steps_per_epoch=1)
+    np.testing.assert_array_equal(NET(np.ma.array(X)), NET(np.array(X)))
+
+
+def test_sparse_matrices_get_advice():
+    class Sparse:  # as in SciPy, of which NumPy makes a single object
+        shape = (4, 2)
+
+        def __iter__(self):
+            return iter(X)
+
+        def toarray(self):
+            return np.array(X)
+
+    with pytest.raises(ValueError, match=r"sparse Sparse.*x\.toarray\(\)"):
+        NET(Sparse())
+    with pytest.raises(ValueError, match=r"sparse Sparse.*x\.toarray\(\)"):
+        sx.fit(NET, Sparse(), Y, epochs=1)
+
+
+def test_numbers_too_large_for_single_precision():
+    x = np.array([[1.0, 2.0], [1e300, 0.0]])
+    with pytest.raises(ValueError, match=r"too large for float32 .* 1e\+300 at index \(1, 0\)"):
+        model_inputs(x, np.float32)
+    np.testing.assert_array_equal(model_inputs(x, np.float64), x)

@@ -36,8 +36,13 @@ def as_numbers(values: Any) -> Any:
     """
     if isinstance(values, jax.Array):
         return values
+    if hasattr(values, "toarray"):  # NumPy would make one object of it
+        raise ValueError(
+            f"The data must be an array of numbers, got a sparse {type(values).__name__}. Convert it "
+            "first, as in x.toarray()."
+        )
     try:
-        array = np.asarray(values)
+        array = _unmasked(values)
     except (TypeError, ValueError, RuntimeError) as error:
         raise ValueError(
             f"The data must be an array of numbers, got a {type(values).__name__} that NumPy cannot "
@@ -50,6 +55,17 @@ def as_numbers(values: Any) -> Any:
         except (TypeError, ValueError):
             return array
     return array
+
+
+def _unmasked(values: Any) -> np.ndarray:
+    """A NumPy array, in which the masked entries of a masked array are NaN.
+
+    NumPy itself would put the numbers under the mask in their place.
+    """
+    if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
+        kind = values.dtype if values.dtype.kind in "fc" else np.float64
+        return np.ma.filled(values.astype(kind), np.nan)
+    return np.asarray(values)
 
 
 def as_arrays(tree: PyTree) -> PyTree:
@@ -98,13 +114,13 @@ def model_inputs(x: Any, dtype: Any, name: str = "The input") -> PyTree[Array]:
             f"{name} must have samples along its first axis, the same number in every array; got "
             f"shapes {[leaf.shape for leaf in leaves]}. Use x[None] for a single sample."
         )
-    return jax.tree.map(lambda leaf: _as_dtype(leaf, dtype), tree)
+    return jax.tree.map(lambda leaf: _as_dtype(leaf, dtype, name), tree)
 
 
-def _as_dtype(leaf: Any, dtype: Any) -> Array:
+def _as_dtype(leaf: Any, dtype: Any, name: str) -> Array:
     """Convert by NumPy where possible: JAX would compile a program for each shape."""
     return (
         jnp.asarray(leaf, dtype)
         if isinstance(leaf, jax.Array)
-        else jax.device_put(leaf.astype(dtype))
+        else jax.device_put(checks.converted(leaf, dtype, name))
     )

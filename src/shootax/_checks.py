@@ -176,6 +176,21 @@ def finite(values: Any, name: str) -> None:
         )
 
 
+def converted(array: np.ndarray, dtype: Any, name: str) -> np.ndarray:
+    """Convert an array to floats of `dtype`, and refuse numbers that become infinite by that."""
+    with np.errstate(over="ignore"):
+        found = array.astype(dtype)
+    lost = np.isinf(found) & np.isfinite(array)
+    if lost.any():
+        where = tuple(int(i) for i in np.argwhere(lost)[0])
+        raise ValueError(
+            f"{name} has numbers that are too large for {np.dtype(dtype)} (the first is "
+            f"{array[where]:g} at index {where}). Scale the data, or compute in double precision: "
+            'jax.config.update("jax_enable_x64", True).'
+        )
+    return found
+
+
 def one_of(value: Any, allowed: Any, name: str) -> str:
     if not isinstance(value, str) or value not in allowed:
         raise ValueError(f"Unknown {name} {value!r}. Choose one of: {', '.join(sorted(allowed))}.")

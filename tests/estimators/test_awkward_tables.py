@@ -150,3 +150,20 @@ def test_merged_rows_and_split():
     assert [np.sum(held.y == c) for c in (0, 1)] == [19, 1]
     assert {*kept.x.ravel(), *held.x.ravel()} == {*many.x.ravel()}
     assert len(kept.x) + len(held.x) == 100
+
+
+def test_masked_entries_are_missing():
+    hidden = np.arange(60) == 4
+    x = np.ma.array(X, mask=hidden[:, None] & [True, False, False])
+    for kind, y in ((ShootingRegressor, Y), (ShootingClassifier, SIGN)):
+        with pytest.raises(ValueError, match="Input X contains NaN"):
+            kind(**SMALL).fit(x, y)
+        with pytest.raises(ValueError, match="Input y contains NaN"):
+            kind(**SMALL).fit(X, np.ma.array(y, mask=hidden))
+        with pytest.raises(ValueError, match="sample_weight contains NaN"):
+            kind(**SMALL).fit(X, y, sample_weight=np.ma.array(np.ones(60), mask=hidden))
+
+
+def test_weights_whose_sum_overflows_are_refused():
+    with pytest.raises(ValueError, match="finite sum; got values from 1e"):
+        ShootingRegressor(**SMALL).fit(X, Y, sample_weight=np.full(60, 1e308))

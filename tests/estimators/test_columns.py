@@ -69,6 +69,26 @@ def test_days_of_parquet_time_zones_and_missing_dates():
     np.testing.assert_allclose(encoded(zoned)[1][[0, 2], 0], values[[0, 2], 0], atol=1e-12)
 
 
+def test_dates_far_away():
+    """Moments in nanoseconds end in 2262, but tables mark open ends by a date such as 9999-12-31."""
+    days = np.array(["9999-12-31", "2020-01-01", "2020-01-02"], "M8[s]")
+    _, values = encoded(pd.DataFrame({"d": pd.Series(days)}))
+    assert values[:, 1].tolist() == [9999, 2020, 2020]
+    np.testing.assert_allclose(values[2, 0] - values[1, 0], 1 / 365.2425, rtol=1e-6)
+
+
+def test_a_date_in_another_form_is_told_which_is_right():
+    known, _ = encoded(pd.DataFrame({"d": DAYS.strftime("%d.%m.%Y")}))
+    with pytest.raises(ValueError, match=r"row 1 has '01/31/2020'.*%d\.%m\.%Y.* or as 2024-12-31"):
+        columns.encode(pd.DataFrame({"d": ["01/31/2020"]}), known)
+
+
+@pytest.mark.parametrize("kind", ["string", "category", object])
+def test_missing_text_is_no_category(kind):
+    frame = pd.DataFrame({"c": pd.Series(["x", None, "y"], dtype=kind)})
+    assert encoded(frame)[1].tolist() == [[1, 0, 0], [0, 0, 1], [0, 1, 0]]
+
+
 def test_what_is_no_date():
     for entries in (
         ["12", "20240131"] * 10,

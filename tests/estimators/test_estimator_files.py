@@ -52,6 +52,16 @@ def test_classes_come_back_with_their_type(labels, tmp_path):
     np.testing.assert_array_equal(again.predict_proba(X), model.predict_proba(X))
 
 
+def test_classes_of_an_array_with_room_for_longer_text(tmp_path):
+    """As in a part of a table in which the longest class does not occur."""
+    y = np.array(["no", "yes", "a class with a long name"])[HIGH]
+    model = ShootingClassifier(**SMALL).fit(X, y)
+    model.save(tmp_path / "m")
+    again = ShootingClassifier.load(tmp_path / "m")
+    np.testing.assert_array_equal(again.predict(X), model.predict(X))
+    assert again.classes_.tolist() == ["no", "yes"]
+
+
 @pytest.mark.slow
 def test_forecaster(tmp_path):
     phase = np.arange(25) * 0.3 + np.arange(24)[:, None]

@@ -4,6 +4,7 @@ import types
 
 import jax
 import numpy as np
+import pandas
 import pytest
 from models import classes, classifier, forecaster, images, latent, regression, regressor, sequences
 
@@ -247,6 +248,8 @@ def test_an_estimator_in_the_units_of_its_table():
     assert made["training"]["objective"] == model.loss_curve_
     (names,) = [each["rows"] for each in made["facts"] if each["title"] == "Columns"]
     assert [value for _, value in names] == [*table.columns, "a & b <b>"]
+    with pytest.raises(ValueError, match=r"fitted with .*'width'\]. Give the same columns"):
+        build(model, table[table.columns[::-1]], y)
 
 
 @pytest.mark.slow
@@ -268,6 +271,9 @@ def test_a_forecaster_against_the_end_of_its_sequences():
     expected = model.predict(waves[:, :-4], steps=4)
     np.testing.assert_allclose(decoded(results["predicted"]), expected, atol=1e-4)
     np.testing.assert_allclose(decoded(results["true"]), waves[:, -4:], atol=1e-5)
+    for series in (waves[0, :, 0], pandas.Series(waves[0, :, 0]), pandas.DataFrame(waves[0])):
+        single = decoded(build(model, series)["results"]["predicted"])
+        np.testing.assert_allclose(single, expected[:1], atol=1e-4)
 
 
 @pytest.mark.parametrize("control", usually(CONTROLS, "static", "frozen"))

@@ -1,5 +1,6 @@
 """What is handed to `fit` in a wrong form gets a message that says how to give it."""
 
+import equinox as eqx
 import jax
 import numpy as np
 import pytest
@@ -72,3 +73,14 @@ def test_a_loss_of_one_s_own_can_do_without_targets():
 def test_numpy_numbers_are_seeds():
     first, again = (sx.fit(NET, X, X, epochs=1, seed=seed) for seed in (3, np.int64(3)))
     np.testing.assert_array_equal(first.history["data"], again.history["data"])
+
+
+def test_a_training_does_not_run_inside_a_transformation():
+    def data_loss(x, net=NET):
+        return sx.fit(net, x, X, epochs=1).history["data"][0]
+
+    for transformed in (jax.jit(data_loss), jax.grad(data_loss)):
+        with pytest.raises(ValueError, match=r"cannot run inside jax.jit, grad or vmap"):
+            transformed(jax.numpy.asarray(X))
+    with pytest.raises(ValueError, match=r"cannot run inside jax.jit, grad or vmap"):
+        eqx.filter_jit(lambda net: data_loss(X, net))(NET)

@@ -98,6 +98,23 @@ def test_two_epochs_by_hand(batch_size):
     assert_trained_alike(ours.net, theirs)
 
 
+@pytest.mark.parametrize("scale", [1e-30, 1e30])
+def test_the_scale_of_sample_weights_does_not_count(scale):
+    weights = np.linspace(1, 3, len(X))
+    options = {"epochs": 2, "batch_size": 7, "validation": (X, Y), "polish": sx.LBFGS(2)}
+    expected, found = (
+        sx.fit(NET, X, Y, sample_weight=factor * weights, **options) for factor in (1, scale)
+    )
+    for name, values in expected.history.items():
+        np.testing.assert_allclose(found.history[name], values, rtol=1e-8)
+
+
+def test_weights_that_cannot_be_added_up_are_refused():
+    for weights in (np.full(len(X), 1e308), np.zeros(len(X)), np.full(len(X), np.nan)):
+        with pytest.raises(ValueError, match="sum must be finite in float64; got shape"):
+            sx.fit(NET, X, Y, sample_weight=weights, epochs=1)
+
+
 def test_sample_weights_by_hand():
     weights = np.random.default_rng(0).uniform(0.1, 2, 10)
     options = {"epochs": 1, "batch_size": 4, "optimizer": CONSTANT, "seed": 3}

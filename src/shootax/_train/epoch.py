@@ -260,7 +260,7 @@ def weighed(misfit: Array, cost: Array, settings: Settings) -> Array:
 
 def data_loss(model: Any, data: Data, recipe: Recipe, weight: Array) -> Float[Array, ""]:
     """The weighted mean of the losses. `weight` has the weights of all samples in the mean."""
-    return loss_sum(model, data, recipe) / jnp.maximum(jnp.sum(weight), 1e-12)
+    return loss_sum(model, data, recipe) / total_weight(jnp.sum(weight))
 
 
 def loss_sum(model: Any, data: Data, recipe: Recipe) -> Float[Array, ""]:
@@ -277,4 +277,9 @@ def validation_loss(model: Any, data: Data, recipe: Recipe) -> Float[Array, ""]:
         return data_loss(model, data, recipe, data.sample_weight)
     parts = jnp.stack([loss_sum(model, data, recipe), jnp.sum(data.sample_weight)])
     total, weight = recipe.sharing.total(parts)
-    return total / jnp.maximum(weight, 1e-12)
+    return total / total_weight(weight)
+
+
+def total_weight(total: Array) -> Array:
+    """The divisor of a weighted mean: the sum of the weights, or 1 if all of them are zero."""
+    return jnp.where(total > 0, total, 1.0)

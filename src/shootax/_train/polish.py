@@ -17,6 +17,7 @@ from shootax._train.epoch import (
     Settings,
     end_epoch,
     loss_sum,
+    total_weight,
     weighed,
 )
 from shootax._train.mesh import Sharing, even_share, placed_evenly
@@ -168,7 +169,7 @@ def whole_objective(
     blocks: Data = jax.tree.map(lambda leaf: leaf.reshape(-1, size, *leaf.shape[1:]), data)
     number = blocks.sample_weight.shape[0]
     weight = jnp.sum(data.sample_weight)
-    weight = jnp.maximum(weight if sharing is None else sharing.total(weight), 1e-12)
+    weight = total_weight(weight if sharing is None else sharing.total(weight))
     share = number if sharing is None else number * sharing.devices
 
     def objective(vector: Array, block: Data) -> tuple[Array, tuple[Array, Array]]:

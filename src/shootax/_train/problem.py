@@ -98,6 +98,11 @@ def make_problem(
     measure = loss_function(loss)
     chosen = recommended(net, epochs) if optimizer is None else as_optimizer(optimizer)
     rule, numbers = translate(chosen, net)
+    if not all(map(checks.is_concrete, jax.tree.leaves((net, x, y, sample_weight, times)))):
+        raise ValueError(
+            "fit needs concrete arrays, but some are traced: it cannot run inside jax.jit, grad or vmap. "
+            "Call it outside, or use a sx.TrainingStep inside; fit_many trains several nets at once."
+        )
     data, held_out, shared = prepare(x, y, sample_weight, times, held.data, as_seed(seed))
     data = matched(net, data, measure, shared)
     if held_out is not None:

@@ -106,7 +106,10 @@ def _given(validation: tuple, each: bool) -> Data:
 
 
 def _data(x: Any, y: Any, sample_weight: Any, times: Any, what: str) -> Data:
-    x, y = (jax.tree.map(as_floats, as_arrays(tree)) for tree in (x, y))
+    x, y = (
+        jax.tree.map(lambda leaf, name=name: as_floats(leaf, f"{what}{name}"), as_arrays(tree))
+        for name, tree in (("x", x), ("y", y))
+    )
     lengths = {leaf.shape[0] if leaf.ndim else 0 for leaf in jax.tree.leaves((x, y))}
     if lengths == {0} or not lengths:
         raise ValueError(f"The {what}data are empty: fit needs at least one sample.")
@@ -120,15 +123,20 @@ def _data(x: Any, y: Any, sample_weight: Any, times: Any, what: str) -> Data:
     for name, tree in ((f"{what}x", x), (f"{what}y", y)):
         for leaf in jax.tree.leaves(tree):
             checks.finite(leaf, name)
-    weight = as_floats(np.ones(samples) if sample_weight is None else sample_weight)
+    weight = as_floats(
+        np.ones(samples) if sample_weight is None else sample_weight, f"{what}sample_weight"
+    )
     known = np.asarray(weight)
-    if known.shape != (samples,) or np.any(known < 0) or not 0 < known.sum() < np.inf:
+    with np.errstate(over="ignore"):
+        total = known.sum()
+    if known.shape != (samples,) or np.any(known < 0) or not 0 < total < np.inf:
+        span = f" with numbers from {known.min():g} to {known.max():g}" if known.size else ""
         raise ValueError(
-            f"{what}sample_weight must be {samples} finite numbers of at least 0, not all 0; got "
-            f"shape {weight.shape}."
+            f"{what}sample_weight must be {samples} finite numbers of at least 0, not all 0, and "
+            f"their sum must be finite in {known.dtype}; got shape {known.shape}{span}."
         )
     if times is not None:
-        times = as_floats(times)
+        times = as_floats(times, "times")
         if times.shape[0] != samples:
             raise ValueError(
                 f"times must have an entry for each of {samples} samples, got shape {times.shape}."
@@ -149,9 +157,10 @@ def sample_count(data: Data | AbstractSampler) -> int:
     return eqx.filter_eval_shape(drawn, data, jax.random.key(0)).sample_weight.shape[0]
 
 
-def as_floats(values: Any) -> Array:
+def as_floats(values: Any, name: str = "Data") -> Array:
     """Convert numbers of any kind to floats in the default precision."""
     array = np.asarray(as_numbers(values))
     if array.dtype.kind not in "fiub":
         raise ValueError(f"Data must be numbers, got an array of dtype {array.dtype}.")
-    return jax.device_put(array.astype(jnp.result_type(float)))  # without a program to compile
+    # Without a program to compile.
+    return jax.device_put(checks.converted(array, jnp.result_type(float), name))

@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from shootax._arrays import as_arrays
+from shootax._arrays import as_arrays, as_numbers
 from shootax._train.samples import AbstractSampler, Data
 
 _FORMS = (
@@ -22,7 +22,11 @@ def is_stream(x: Any) -> bool:
     if isinstance(x, Iterator):
         return True
     plain = isinstance(x, list | tuple | dict | str | bytes | AbstractSampler)
-    return not plain and hasattr(x, "__iter__") and not hasattr(x, "__array__")
+    return (
+        not plain
+        and hasattr(x, "__iter__")
+        and not (hasattr(x, "__array__") or hasattr(x, "toarray"))
+    )
 
 
 class Stream:
@@ -164,7 +168,7 @@ def _as_data(item: Any, what: str) -> Data:
 
 
 def _floats(values: Any, what: str) -> np.ndarray:
-    array = np.asarray(values)
+    array = np.asarray(as_numbers(values))
     if array.dtype.kind not in "fiub":
         raise ValueError(f"The {what} must hold numbers, got an array of dtype {array.dtype}.")
     array = array.astype(jnp.result_type(float))

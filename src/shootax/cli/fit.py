@@ -193,7 +193,8 @@ def _target(y: Series) -> Series:
         row = int(np.flatnonzero(lost)[0])
         raise ValueError(
             f"The target {y.name!r} is missing in {int(lost.sum())} of {len(y)} rows, the first of "
-            f"them row {row + 1}. Remove those rows."
+            f"them row {row + 1}. Remove those rows. If it is the name of a class, such as NA or None in "
+            "a CSV file, give it another one."
         )
     if pd.api.types.is_datetime64_any_dtype(y):
         raise ValueError(

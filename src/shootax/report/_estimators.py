@@ -6,6 +6,7 @@ import jax.numpy as jnp
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from shootax.extend import as_numbers
 from shootax.report._subject import Part, Subject, chosen_samples, invented_inputs, precision
 
 
@@ -26,6 +27,7 @@ def of_estimator(estimator: Any, x: Any, y: Any, *, columns: Any = None) -> Subj
         target=str(target or "target"),
         estimator=estimator,
     )
+    _check_names(estimator, x)
     if x is None:
         out.x = invented_inputs(estimator.net_)
         notes.append(
@@ -33,7 +35,7 @@ def of_estimator(estimator: Any, x: Any, y: Any, *, columns: Any = None) -> Subj
             "deviations of the training data."
         )
     elif hasattr(estimator, "horizon"):
-        _sequences(out, np.asarray(x, np.float64))
+        _sequences(out, _as_sequences(x))
     else:
         _table(out, x, y)
     out.parts = [Part("net", out.model, out.x, lambda net: net)]
@@ -48,8 +50,26 @@ def _columns(estimator: Any, x: Any, columns: Any) -> list[str]:
     return [f"column {i + 1}" for i in range(estimator.n_features_in_)]
 
 
+def _check_names(estimator: Any, x: Any) -> None:
+    """Refuse a data frame whose columns are not those of `fit`, in the same order."""
+    known, names = getattr(estimator, "feature_names_in_", None), getattr(x, "columns", None)
+    if known is None or names is None or list(map(str, names)) == list(known):
+        return
+    raise ValueError(
+        f"x has the columns {list(map(str, names))}, but the estimator was fitted with {list(known)}. "
+        "Give the same columns in the same order."
+    )
+
+
+def _as_sequences(x: Any) -> np.ndarray:
+    """An array of sequences from one, or from a series or data frame of pandas."""
+    values = np.asarray(as_numbers(x), np.float64)
+    single = values.ndim == 1 or hasattr(x, "columns")
+    return values.reshape(1, len(values), -1) if single and values.size else values
+
+
 def _table(out: Subject, x: Any, y: Any) -> None:
-    x = np.asarray(x, np.float64)
+    x = np.asarray(as_numbers(x), np.float64)
     if x.ndim != 2 or x.shape[1] != out.estimator.n_features_in_:
         raise ValueError(
             f"x must have {out.estimator.n_features_in_} columns, as in fit; got inputs of shape "

@@ -6,11 +6,7 @@ import jax
 import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import (
-    _check_sample_weight,
-    check_is_fitted,
-    column_or_1d,
-)
+from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from shootax.export import Whole
 from shootax.sklearn import _exporting as exporting
@@ -54,7 +50,7 @@ class ShootingClassifier(ClassifierMixin, AbstractShooting):
         X, y = frames.validated(self, X, y, dtype="numeric")
         y = column_or_1d(y, warn=True)
         check_classification_targets(y)
-        weight = frames.checked_weight(_check_sample_weight(sample_weight, X, dtype=np.float64))
+        weight = frames.checked_weight(sample_weight, X)
         frames.enough(X, weight)
         classes, labels = np.unique(y[weight > 0], return_inverse=True)
         if len(classes) < 2:

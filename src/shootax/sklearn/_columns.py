@@ -170,7 +170,9 @@ def _encoded(values: Series, column: Column, notes: list[str]) -> list[np.ndarra
             f"column {column.name!r} has entries that did not occur in training, such as "
             f"{text.iloc[row]!r} in row {row + 1}; they are treated as no known category"
         )
-    return [np.stack([(text == level).to_numpy() for level in column.levels], axis=1), *flag]
+    # A missing entry of pandas' own kinds of text equals nothing, and is not different either.
+    marks = [(text == level).to_numpy(bool, na_value=False) for level in column.levels]
+    return [np.stack(marks, axis=1), *flag]
 
 
 def to_json(columns: Sequence[Column]) -> list[dict[str, Any]]:

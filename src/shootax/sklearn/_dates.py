@@ -97,9 +97,14 @@ def moments(values: Series, form: str | None) -> pd.DatetimeIndex:
         row = int(np.flatnonzero(wrong)[0])
         raise ValueError(
             f"Column {values.name!r} should hold dates, but row {row + 1} has "
-            f"{str(values.iloc[row])!r}. Correct it, or leave it empty if it is unknown"
+            f"{str(values.iloc[row])!r}. Write dates as in training{_described(form)}, or leave it empty "
+            "if it is unknown"
         )
     return pd.DatetimeIndex(read).tz_localize(None)
+
+
+def _described(form: str | None) -> str:
+    return " or as 2024-12-31" if form in (None, "ISO8601") else f" ({form}) or as 2024-12-31"
 
 
 def _format(values: Series) -> str | None:
@@ -146,5 +151,5 @@ def _has_dates(values: Series) -> bool:
 
 
 def _seconds(times: pd.DatetimeIndex) -> np.ndarray:
-    since = times - pd.Timestamp(0)
+    since = times - pd.Timestamp(0).as_unit(times.unit)  # in nanoseconds, years end in 2262
     return np.asarray(since / pd.Timedelta(1, unit="s"), np.float64)

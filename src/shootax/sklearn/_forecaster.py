@@ -123,13 +123,15 @@ class ShootingForecaster(AbstractShooting):
         - `X`: `(sequences, times, features)`, NaN where an entry is missing; or one series:
             `(times,)`, or a pandas `Series` or `DataFrame`, whose index gives the times.
         - `y`: not used; it exists for compatibility with scikit-learn.
-        - `times`: `(times,)` or `(sequences, times)`; by default 0, 1, 2, …, or the index of `X`.
+        - `times`: `(times,)` or `(sequences, times)`; by default 0, 1, 2, …, or the index of `X`. Dates
+            and durations count in days.
         - `mask`: true where an entry was observed, `(sequences, times)` or in the shape of `X`.
         """
         horizon = checks.positive_integer(self.horizon, "horizon")
         values, times, mask, form = series.taken(X, times, mask)
         sequences, rng = windows.checked(values, times, mask), self._random()
         self.n_features_in_, self._frequency = sequences.values.shape[2], form.frequency
+        series.learn_columns(self, X)
         if not sequences.observed.any(axis=(0, 1)).all():
             raise ValueError("A feature has no observed entry in any sequence. Leave it out.")
         self._x = windows.scaler(sequences)
@@ -238,7 +240,7 @@ class ShootingForecaster(AbstractShooting):
             default `horizon`.
         - `at`: the times to forecast, instead of `steps`: increasing times since the last entry of
             `X`, `(moments,)` or `(sequences, moments)`. For pandas they are in steps, or in days if
-            the dates have no frequency.
+            the dates have no frequency, or in the unit of an uneven index of numbers.
         """
         check_is_fitted(self)
         past, form = rolling.checked_past(self, X, times, mask)
@@ -290,7 +292,8 @@ class ShootingForecaster(AbstractShooting):
     def score(self, X: Any, y: Any = None, *, times: Any = None, mask: Any = None) -> float:
         """Return $R^2$ of forecasts up to `horizon` steps ahead, over all windows of `X`."""
         check_is_fitted(self)
-        values, times, mask, _ = series.taken(X, times, mask, self._frequency)
+        series.check_columns(X, getattr(self, "feature_names_in_", None))
+        values, times, mask, _ = series.taken(X, times, mask, self._frequency, uneven=self._uneven)
         sequences = windows.checked(values, times, mask)
         cut = windows.cut(sequences, self.history_, self.horizon)
         truth, seen = self._scaled(cut.future), cut.future.observed

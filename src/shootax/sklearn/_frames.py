@@ -3,7 +3,9 @@
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import validate_data
+from sklearn.utils.validation import _check_sample_weight, validate_data
+
+from shootax.extend import as_numbers
 
 
 def target_names(y: Any) -> list[str] | None:
@@ -16,7 +18,11 @@ def target_names(y: Any) -> list[str] | None:
 
 
 def validated(estimator: Any, *arguments: Any, **options: Any) -> Any:
-    """Call scikit-learn's `validate_data` without warnings of overflow in its sum of all entries."""
+    """Call scikit-learn's `validate_data` without warnings of overflow in its sum of all entries.
+
+    Masked entries of masked arrays are missing, where scikit-learn would take the numbers under the mask.
+    """
+    arguments = tuple(as_numbers(a) if isinstance(a, np.ma.MaskedArray) else a for a in arguments)
     with np.errstate(over="ignore", invalid="ignore"):
         return validate_data(estimator, *arguments, **options)
 
@@ -36,11 +42,17 @@ def frame(X: Any, values: np.ndarray, names: list[str] | None) -> Any:
     return pd.DataFrame(values, index=index, columns=names)
 
 
-def checked_weight(weight: np.ndarray) -> np.ndarray:
-    if (weight < 0).any() or not weight.sum() > 0:
+def checked_weight(weight: Any, X: np.ndarray) -> np.ndarray:
+    """The weights of the samples `X` as doubles; `None` is 1 for each."""
+    if isinstance(weight, np.ma.MaskedArray):
+        weight = as_numbers(weight)
+    weight = _check_sample_weight(weight, X, dtype=np.float64)
+    with np.errstate(over="ignore"):
+        total = weight.sum()
+    if (weight < 0).any() or not 0 < total < np.inf:
         raise ValueError(
-            f"sample_weight must be numbers of at least 0, not all 0; got values from "
-            f"{weight.min():g} to {weight.max():g}."
+            "sample_weight must be numbers of at least 0, not all 0, with a finite sum; got values "
+            f"from {weight.min():g} to {weight.max():g}."
         )
     return weight
 

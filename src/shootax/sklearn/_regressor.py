@@ -5,7 +5,7 @@ from typing import Any, Literal
 import numpy as np
 from sklearn.base import RegressorMixin
 from sklearn.metrics import r2_score
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
 from shootax import _checks as checks
 from shootax.export import Whole
@@ -111,7 +111,7 @@ class ShootingRegressor(RegressorMixin, AbstractShooting):
         """
         names = frames.target_names(y)
         X, y = frames.validated(self, X, y, multi_output=True, y_numeric=True, dtype="numeric")
-        weight = frames.checked_weight(_check_sample_weight(sample_weight, X, dtype=np.float64))
+        weight = frames.checked_weight(sample_weight, X)
         frames.enough(X, weight)
         if self.repeated_inputs is not None:
             checks.one_of(self.repeated_inputs, ("auto",), "repeated_inputs")

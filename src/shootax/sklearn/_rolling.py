@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from shootax.sklearn import _moments as dates
 from shootax.sklearn import _series as series
 from shootax.sklearn import _training as training
 from shootax.sklearn import _windows as windows
@@ -17,7 +18,10 @@ def checked_past(model: Any, X: Any, times: Any, mask: Any) -> tuple[Sequences, 
     **Arguments:** `model`, a fitted [`shootax.sklearn.ShootingForecaster`][]; `X`, `times` and `mask`,
     as in its `predict`.
     """
-    X, times, mask, form = series.taken(X, times, mask, model._frequency)
+    series.check_columns(X, getattr(model, "feature_names_in_", None))
+    X, times, mask, form = series.taken(X, times, mask, model._frequency, uneven=model._uneven)
+    if form.frequency is not None and times is None:
+        dates.check_frequency(form.index, model._frequency)
     past = windows.checked(X, times, mask)
     if past.values.shape[2] != model.n_features_in_:
         raise ValueError(

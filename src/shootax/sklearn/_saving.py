@@ -123,6 +123,9 @@ def labels_to_json(labels: np.ndarray) -> dict[str, Any]:
 
 def labels_from_json(tree: dict[str, Any]) -> np.ndarray:
     dtype, longest = np.dtype(tree["dtype"]), max(len(str(value)) for value in tree["values"])
+    if dtype.kind == "U":
+        # The array in `fit` may have had room for longer text than the classes that occur in it.
+        return np.array(list(map(str, tree["values"])))
     if dtype.itemsize > 4 * max(longest, 4):
         raise FileFormatError(f"Class labels of dtype {dtype} are longer than their values.")
     return np.array(tree["values"], dtype=dtype)

@@ -160,7 +160,13 @@ def moments(count: int, steps: Any, at: Any, horizon: int, step: float) -> np.nd
     if at is None:
         steps = horizon if steps is None else checks.positive_integer(steps, "steps")
         at = step * np.arange(1, steps + 1)
-    at = np.asarray(at, np.float64)
+    at = np.asarray(at)
+    if at.dtype.kind not in "fiu":
+        raise ValueError(
+            f"at must be numbers, the times since the last entry of X, got an array of dtype {at.dtype}. "
+            "For a pandas series they are in steps, or in days if its dates have no frequency."
+        )
+    at = at.astype(np.float64)
     if at.ndim not in (1, 2) or at.size == 0 or (at.ndim == 2 and len(at) != count):
         raise ValueError(f"at must have shape (moments,) or ({count}, moments), got {at.shape}.")
     at = np.broadcast_to(at, (count, at.shape[-1]))
