@@ -1,5 +1,7 @@
 """Small loops as single functions: which are marked, and that numbers stay the same."""
 
+import functools
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -10,7 +12,7 @@ import shootax as sx
 from shootax import _whole_loops as whole_loops
 from shootax._train import compiler_options as options_of_trainings
 from shootax._train.loop import polish_program, program
-from shootax._whole_loops import LARGEST, LARGEST_PRODUCT, with_whole_loops
+from shootax._whole_loops import LARGEST, LARGEST_PRODUCT, MOST_PRODUCTS, with_whole_loops
 
 ATTRIBUTE = 'xla_cpu_small_call = "true"'
 
@@ -52,6 +54,16 @@ def test_loops_with_operations_of_other_libraries_are_not(body):
     function, x = repeated(body), jnp.linspace(0.5, 1.0, 4)
     assert marked(function, x) == 0
     np.testing.assert_array_equal(jax.jit(with_whole_loops(function))(x), jax.jit(function)(x))
+
+
+def test_long_loops_are_not():
+    """A single function of many products and sums takes minutes to compile."""
+
+    def chain(number):
+        return repeated(lambda x: functools.reduce(lambda y, _: jnp.dot(y, x), range(number), x))
+
+    assert marked(chain(MOST_PRODUCTS), jnp.eye(2)) == 1
+    assert marked(chain(MOST_PRODUCTS + 1), jnp.eye(2)) == 0
 
 
 def test_loops_with_large_products_are_not():

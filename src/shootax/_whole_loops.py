@@ -19,6 +19,10 @@ LARGEST = 6_000_000
 LARGEST_PRODUCT = 500_000
 """A small loop has no products with more multiplications than this."""
 
+MOST_PRODUCTS = 200
+"""A small loop has at most this many products and sums, because the time to compile a function grows
+faster than its length."""
+
 _LOOPS = {"scan", "while"}
 
 _RUNNING = {*_LOOPS, *CALLS, "checkpoint", "cond", "remat2"}
@@ -77,7 +81,7 @@ def _marked_operation(eqn: JaxprEqn, whole: bool) -> JaxprEqn:
     name = eqn.primitive.name
     if whole and name == "dot_general":
         return in_blocks(eqn)
-    if not whole and name in _LOOPS and _plain(eqn) and _written(eqn) <= LARGEST:
+    if not whole and name in _LOOPS and _small(eqn):
         return _as_call(eqn)
     if not _programs(eqn):
         return eqn
@@ -103,6 +107,19 @@ def _programs(eqn: JaxprEqn) -> list[Jaxpr]:
             if isinstance(part, ClosedJaxpr | Jaxpr):
                 found.append(getattr(part, "jaxpr", part))
     return found
+
+
+def _small(eqn: JaxprEqn) -> bool:
+    return _plain(eqn) and _written(eqn) <= LARGEST and _products(eqn) <= MOST_PRODUCTS
+
+
+def _products(eqn: JaxprEqn) -> int:
+    """The number of products and sums in an operation, with all that it runs."""
+    inside = _programs(eqn)
+    if inside:
+        return sum(_products(one) for program in inside for one in program.eqns)
+    name = eqn.primitive.name
+    return name == "dot_general" or name.startswith("reduce_")
 
 
 def _plain(eqn: JaxprEqn) -> bool:
