@@ -167,6 +167,7 @@ WITHOUT_EXAMPLE = {
     *("paper.AbstractExperiment", "paper.Configuration", "paper.Settings", "paper.Results"),
     *("paper.compact", "paper.draw_figures", "paper.planned", "paper.reproduce"),
     *("paper.Claim", "paper.Finding", "paper.claims_table", "paper.compare_recipes"),
+    "paper.Verification",
     *("theory.Approximation", "theory.Certificate", "theory.GeneralisationBound", "theory.Row"),
     *("theory.RademacherBounds", "theory.RademacherEstimate"),
 }
