@@ -9,7 +9,8 @@ import jax
 import pytest
 
 import shootax as sx
-from shootax._train.problem import pays_shared
+from shootax._train import compiler_options as options_of_trainings
+from shootax._train.problem import medium_products, pays_shared
 
 TRAINING = """
 import jax, numpy as np
@@ -83,3 +84,24 @@ def test_cores_share_the_batch_unless_particles_take_most_of_a_step(particles, b
     field = sx.UpDown(dim=50, inflation=20)
     net = sx.Net(field, particles=particles, key=jax.random.key(0))
     assert pays_shared(net, batch) == shared
+
+
+def test_products_of_medium_size_have_options_of_their_own(monkeypatch):
+    """Those of the digits at the paper's size; smaller and larger ones keep XLA's defaults."""
+
+    def net(dim, inflation, particles):
+        return sx.Net(sx.UpDown(dim, inflation), particles=particles, key=jax.random.key(0))
+
+    medium = net(20, 10, 100)
+    assert medium_products(medium, 25)
+    assert not pays_shared(medium, 25)
+    assert not medium_products(net(50, 20, 100), 25)
+    assert not medium_products(net(20, 10, 10), 25)
+    assert not medium_products(medium, 10_000)
+
+    options = options_of_trainings.compiler_options
+    for cores, expected in ((1, None), (2, options_of_trainings._MEDIUM)):
+        monkeypatch.setattr(options_of_trainings, "available", lambda cores=cores: cores)
+        assert options(10**6, medium=True) == expected
+        assert options(10**6) is None
+        assert options(1000) == options_of_trainings._OPTIONS

@@ -56,6 +56,8 @@ def test_small_nets_train_together_and_large_ones_apart():
     assert pays_together(make(0), 50)
     large = sx.Net(sx.UpDown(dim=20, inflation=10), particles=100, key=jax.random.key(0))
     assert not pays_together(large, 25)
+    middling = sx.Net(sx.UpDown(dim=1, inflation=64), particles=15, key=jax.random.key(0))
+    assert not pays_together(middling, 50)  # on the CPU, its loops are single functions
 
 
 def test_each_net_needs_its_seed():

@@ -1,4 +1,4 @@
-"""Compiler options for small programs on the CPU."""
+"""Compiler options for programs on the CPU."""
 
 import logging
 from collections.abc import Callable
@@ -10,6 +10,7 @@ import jax.numpy as jnp
 
 from shootax import _checks as checks
 from shootax._compile import Options, accepted, on_cpu
+from shootax._cores import available
 from shootax._whole_loops import with_whole_loops
 
 _LOG = logging.getLogger("shootax")
@@ -28,16 +29,22 @@ _OPTIONS: Options = (
     ("xla_cpu_prefer_vector_width", 512),
 )
 
+# For larger programs with products of a few million multiplications: XLA's older library distributes
+# these over threads, and its newer one does not.
+_MEDIUM: Options = (("xla_cpu_experimental_ynn_fusion_type", ""),)
 
-def compiler_options(parameters: int, arrays: Any = ()) -> Options | None:
+
+def compiler_options(parameters: int, arrays: Any = (), *, medium: bool = False) -> Options | None:
     """Compiler options for a program that trains `parameters` parameters, as pairs.
 
-    Return `None` if the program does not run only on the CPU, which the devices of `arrays` determine,
-    or is large enough for XLA's defaults.
+    Return `None` for XLA's defaults: if the program does not run only on the CPU, which the devices of
+    `arrays` determine, or if it is large, unless it has products of `medium` size and several threads.
     """
-    if parameters > SMALL or not on_cpu(arrays):
+    if not on_cpu(arrays):
         return None
-    return accepted(_OPTIONS, _probe)
+    if parameters <= SMALL:
+        return accepted(_OPTIONS, _probe)
+    return accepted(_MEDIUM, _probe) if medium and available() > 1 else None
 
 
 def compiled(
@@ -47,12 +54,12 @@ def compiled(
     whole: bool = True,
     jit: Callable[..., Any] = eqx.filter_jit,
 ) -> Callable[..., Any]:
-    """The function compiled by `jit` with compiler options. With any, small loops are compiled as single
-    functions, unless `whole` is false."""
+    """The function compiled by `jit` with compiler options. With those of small programs, small loops are
+    compiled as single functions, unless `whole` is false."""
     if options is None:
         return jit(function)
     usual = jit(function, compiler_options=dict(options))
-    if not whole:
+    if not whole or options != _OPTIONS:
         return usual
     return _Careful(jit(with_whole_loops(function), compiler_options=dict(options)), usual)
 

@@ -109,7 +109,8 @@ def _usual(
     orders, alone = problem.orders(seeds), len(seeds) == 1
     orders.skip(done)
     sharing, everywhere = there.recipe.sharing, _everywhere(there)
-    run = program(not alone, compiler_options(_parameters(state), state), sharing)
+    options = compiler_options(_parameters(state), state, medium=problem.medium)
+    run = program(not alone, options, sharing)
     inputs = (frame, there.data, there.validation, there.settings, there.recipe)
 
     def call(number: int, state: Progress) -> tuple[Progress, Report]:
@@ -132,7 +133,7 @@ def _finishing(
     wanted = polish.batch_size or max(AT_ONCE, problem.recipe.batch_size)
     data, block = whole_data(problem.data, len(problem.weight), wanted, sharing)
     recipe = dataclasses.replace(there.recipe, batch_size=block)
-    options = compiler_options(_parameters(state), state)
+    options = compiler_options(_parameters(state), state, medium=problem.medium)
     run = polish_program(np.ndim(state.status) == 1, options, sharing)
     inputs = (frame, data, there.validation, there.settings, recipe)
 

@@ -43,6 +43,7 @@ class Problem(NamedTuple):
     callbacks: tuple[Callback, ...]
     weight: np.ndarray  # sample weights without padding
     polish: LBFGS | None = None
+    medium: bool = False  # products of a size that only some libraries distribute over threads
 
     def placed(self) -> "Problem":
         """The same problem, with its arrays on the devices that train together, if there are several."""
@@ -144,7 +145,8 @@ def make_problem(
     )
     settings = jax.tree.map(as_floats, settings)
     called = _as_callbacks(callbacks)
-    problem = Problem(data, held_out, settings, recipe, epochs, called, weight, finish)
+    medium = sharing is None and medium_products(net, batch_size)
+    problem = Problem(data, held_out, settings, recipe, epochs, called, weight, finish, medium)
     size = jax.device_put(problem.orders([0]).size())
     return problem._replace(settings=settings._replace(size=size))
 
@@ -153,9 +155,12 @@ SHARED = 20_000
 """The approximate size of the states of one evaluation above which cores that share a batch are faster
 than one."""
 
-THREADED = 20_000_000
-"""The approximate number of operations for the particles in one evaluation above which XLA runs products
-with several threads. This is faster than several devices, each of which moves all particles."""
+THREADED = 10_000_000
+"""The approximate number of operations for the particles in one evaluation above which products with
+several threads are faster than several devices, each of which moves all particles."""
+
+MEDIUM = 40_000_000
+"""The number of these operations up to which XLA's older library distributes products better."""
 
 
 def pays_shared(model: Any, batch_size: int) -> bool:
@@ -163,11 +168,18 @@ def pays_shared(model: Any, batch_size: int) -> bool:
     and most of it is not spent on the particles."""
     fixed = not any(isinstance(net.integrator, Dopri5 | Tsit5) for net in nets_in(model))
     work = max((net.work(batch_size) for net in nets_in(model)), default=SHARED)
-    return fixed and work >= SHARED and not _threads_pay(model, batch_size)
+    return fixed and work >= SHARED and _particle_operations(model, batch_size) < THREADED
 
 
-def _threads_pay(model: Any, batch_size: int) -> bool:
-    """Whether particles take most of the work, in products large enough for several threads."""
+def medium_products(model: Any, batch_size: int) -> bool:
+    """Whether most of the work is in products that only XLA's older library distributes over threads."""
+    return THREADED <= _particle_operations(model, batch_size) <= MEDIUM
+
+
+def _particle_operations(model: Any, batch_size: int) -> float:
+    """The number of operations for the particles in one evaluation of the largest net in which they take
+    most of the work, in products of the kernel form."""
+    found = 0.0
     for net in nets_in(model):
         control, blocks = net.control, net.field.as_blocks()
         if not isinstance(control, Particles) or blocks is None:
@@ -175,9 +187,9 @@ def _threads_pay(model: Any, batch_size: int) -> bool:
         number = control.ensemble.particles
         chosen = cheaper(blocks, number, batch_size) if control.form == "auto" else control.form
         alone, all_ = (operations(blocks, number, n)["kernel"] for n in (0, batch_size))
-        if chosen == "kernel" and alone >= max(THREADED, all_ / 2):
-            return True
-    return False
+        if chosen == "kernel" and alone >= all_ / 2:
+            found = max(found, alone)
+    return found
 
 
 def _steady(integrator: Any) -> bool:

@@ -155,9 +155,9 @@ def train_on_stream(
                     "training continues as if it had not been interrupted.",
                     stacklevel=3,
                 )
-    options = compiler_options(vector.size, state)
     problem = problem.placed()
     sharing = problem.recipe.sharing
+    options = compiler_options(vector.size, state, medium=problem.medium)
     everywhere = jax.device_put if sharing is None else sharing.replicated
     state, given = everywhere(state), frame if sharing is None else everywhere(frame)
     run, end = _programs(options, sharing)
